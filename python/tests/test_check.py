@@ -104,6 +104,15 @@ def test_transactions():
     assert seriatim.verify(verdict, skew) == ("snapshot-isolation", "consistent")
 
 
+def test_transactions_are_monitored():
+    watch = seriatim.monitor("causal")
+    lines = ["[a] begin", "[a] w x 1", "[a] w y 1", "[a] commit", "[b] begin", "[b] r x 1", "[b] r y 0"]
+    assert [watch.push(line) for line in lines] == [None] * len(lines)
+    assert watch.verdict == "consistent"
+    violation = watch.push("[b] commit")
+    assert violation is not None and violation.event == 7 and "fractured read" in violation.reason
+
+
 def test_generated_histories_keep_their_model():
     for model in ["sc", "tso", "pso", "ra", "rc20", "relaxed"]:
         assert seriatim.check(seriatim.gen(model, seed=1), model).verdict == "consistent"

@@ -329,7 +329,7 @@ fn sets() {
                 {:process 1, :type :ok, :f :read, :value #{}}\n";
     let object = Some(history::Object::Transactions);
     let options = ReadOptions { object, ..ReadOptions::default() };
-    let history = read(std::io::Cursor::new(full.as_bytes().to_vec()), &options).next().unwrap().unwrap();
+    let history = read(Box::new(full.as_bytes()), &options).next().unwrap().unwrap();
     assert_eq!(told(&history), ["w set/a/b true", "r set/a/b true", "r set/a/b null"]);
     let twice = "{:process 0, :type :ok, :f :txn, :value [[:add a b/c] [:add a/b c]]}";
     assert_eq!(told(&parse(twice.as_bytes(), None).unwrap()), ["w a/b/c true, w a/b/c' true"]);

@@ -242,3 +242,18 @@ fn what_is_said_after_forgetting_is_true() {
         );
     }
 }
+
+#[test]
+fn while_a_transaction_waits_silence_is_no_proof() {
+    let (events, _) = events("[a] begin\n[a] w x 1\n[b] begin\n[b] r x 1\n[b] commit\n[a] commit\n");
+    let mut monitor = Transactions::new(Model::Causal).unwrap();
+    let doubts: Vec<bool> = events
+        .into_iter()
+        .map(|event| {
+            assert_eq!(monitor.push(event), Ok(Progress::Possible));
+            monitor.doubt().is_some()
+        })
+        .collect();
+    assert_eq!(doubts, [false, false, false, false, true, false]);
+    assert_eq!((monitor.finish(), monitor.doubt()), (Ok(()), None));
+}

@@ -39,7 +39,7 @@ fn generate(seed: u64) -> Vec<Transaction> {
                 })
                 .collect();
             let mut added = Vec::new();
-            let operations = (0..1 + random.below(3))
+            let operations = (0..=random.below(3))
                 .map(|_| {
                     let set = random.below(sets as u64) as usize;
                     if random.percent(50) {
@@ -120,7 +120,8 @@ fn sets_are_serializable_exactly_if_their_registers_are() {
         let transactions = generate(seed);
         let text = text(&transactions);
         let options = ReadOptions { format: Some(Format::Edn), ..ReadOptions::default() };
-        let history: History = read(std::io::Cursor::new(text.clone().into_bytes()), &options).next().unwrap().unwrap();
+        let history: History =
+            read(Box::new(std::io::Cursor::new(text.clone().into_bytes())), &options).next().unwrap().unwrap();
         if !history.is_of_transactions() || !text.contains(":add") {
             continue;
         }

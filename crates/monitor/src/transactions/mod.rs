@@ -271,6 +271,9 @@ impl Transactions {
         if let Some(reason) = self.over.as_deref().or(self.doubt.as_deref()) {
             return Some(reason);
         }
+        if !self.is_finished && !self.waiting.is_empty() {
+            return Some("some transactions wait until those that they read from have ended");
+        }
         let Silence { is_replayed, has_forgotten, is_ordered } = self.silence;
         match self.level {
             Level::Serializable if is_replayed || is_ordered && !has_forgotten => None,

@@ -353,8 +353,9 @@ class Database implements Machine {
     this.hot = [];
     for (const operation of history.operationsOf(id)) {
       const key = history.key[operation]!;
-      this.hot.push(key);
-      if (what === 'reads' || history.kind(operation) === 'read') continue;
+      const isRead = history.kind(operation) === 'read';
+      if (what === 'commits' || isRead) this.hot.push(key);
+      if (what === 'reads' || isRead) continue;
       const value = history.show(history.argument[operation]!);
       const known = this.values.get(key);
       if (history.methodName(operation) !== 'a') this.values.set(key, value);

@@ -205,8 +205,8 @@ impl<N: Notation> Assembler<N> {
         let Some(value) = record.get(Field::Value) else {
             return Err(Fault::new(0, "the operations of the transaction are missing").expected("the field `value`"));
         };
-        if let Some(operation) = self.set_operation(record, value) {
-            return Ok(operation.into_iter().collect());
+        if let Some(operations) = self.set_operation(record, value) {
+            return Ok(operations);
         }
         let Some(operations) = self.notation.elements(value) else {
             return Err(Fault::new(value.at, "this is not a transaction").expected(expected));
@@ -221,18 +221,18 @@ impl<N: Notation> Assembler<N> {
         operations.into_iter().map(parts).collect()
     }
 
-    /// An operation of the set-full workload, which has one set: `f` is `add` or `read`, and the value is not an array
-    /// of small operations. A read that has not returned is none.
-    fn set_operation<'a>(&self, record: &Record<'a>, value: Raw<'a>) -> Option<Option<[Raw<'a>; 3]>> {
+    /// The one operation of the set-full workload, which has one set: `f` is `add` or `read`, and the value is not an
+    /// array of small operations. A read that has not returned is no operation.
+    fn set_operation<'a>(&self, record: &Record<'a>, value: Raw<'a>) -> Option<Vec<[Raw<'a>; 3]>> {
         let f = record.get(Field::F)?;
-        let key = Raw { text: b"\"set\"", at: value.at };
+        let whole = vec![[f, Raw { text: b"\"set\"", at: value.at }, value]];
         match self.notation.name(f).unwrap_or(f.text) {
-            b"add" => Some(Some([f, key, value])),
-            b"read" if self.notation.is_null(value) => Some(None),
+            b"add" => Some(whole),
+            b"read" if self.notation.is_null(value) => Some(Vec::new()),
             b"read" => {
                 let elements = self.notation.elements(value)?;
-                (!elements.iter().all(|&one| self.is_operation(one)) || elements.is_empty())
-                    .then_some(Some([f, key, value]))
+                let is_set = elements.is_empty() || !elements.iter().all(|&one| self.is_operation(one));
+                is_set.then_some(whole)
             }
             _ => None,
         }
