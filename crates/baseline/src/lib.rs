@@ -10,6 +10,9 @@
 //! - `ccm+enum` and `wccm+enum` ([`enumerate`](mod@enumerate)) try all orders of the open pairs of writes;
 //! - `dbcop` and `machine` ([`frontier`]) search the states of the threads, or of the machine.
 //!
+//! These strategies find evidence, too. The algorithms of wSC and GCC as their papers write them, which only decide, are
+//! in [`literal`].
+//!
 //! For `ra` there are two older algorithms ([`ra`]).
 //!
 //! For linearizability there are three checkers ([`refinement`]), each an [algorithm](object::Algorithm): `enumerate`,
@@ -45,6 +48,7 @@
 pub mod direct;
 pub mod enumerate;
 pub mod frontier;
+pub mod literal;
 pub mod ra;
 pub mod refinement;
 
