@@ -65,6 +65,7 @@ pub(crate) fn run(flags: &Gen, given: &[&str]) -> u8 {
         delay: flags.delay,
         stale: flags.stale,
         perturb: flags.perturb,
+        distance: flags.distance,
         seed: flags.seed,
     };
     let configs = seeds(flags).map(move |seed| Config { seed, ..config });
@@ -105,7 +106,8 @@ fn is_known(flags: &Gen, name: &str) -> bool {
         "delay" => !is_object && matches!(flags.model, Machine::Tso | Machine::Pso),
         "stale" => !is_object && matches!(flags.model, Machine::Ra | Machine::Rc20 | Machine::Relaxed),
         "locations" | "fences" => !is_object && !is_hard,
-        "perturb" | "order" => !is_object && !is_hard && !matches!(flags.model, Machine::ScObserved),
+        "distance" if is_database => false,
+        "perturb" | "distance" | "order" => !is_object && !is_hard && !matches!(flags.model, Machine::ScObserved),
         _ => is_object,
     }
 }

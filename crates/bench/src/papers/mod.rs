@@ -1,12 +1,20 @@
 //! The experiments, by paper.
 
 mod contenders;
+mod gcc;
 mod histories;
+mod kernel;
+mod vc;
 mod wsc;
 
 use crate::Experiment;
 
 /// All experiments, in the order of the papers and of their figures.
 pub fn all() -> Vec<Box<dyn Experiment>> {
-    wsc::all()
+    let mut all: Vec<Box<dyn Experiment>> = vec![Box::new(kernel::OfWsc)];
+    all.extend(wsc::all());
+    all.push(Box::new(kernel::OfGcc));
+    all.extend(gcc::all());
+    all.extend(vc::all());
+    all
 }

@@ -7,6 +7,8 @@
 
 use certificate::GaveUp;
 use history::Execution;
+use history::execution::EventId;
+use rustc_hash::FxHashSet;
 
 use crate::causal::Causality;
 use crate::causal::ccm::PartialStoreOrder;
@@ -17,7 +19,7 @@ use crate::store::saturate::{Saturated, Unsaturated};
 use crate::{Interrupt, causal::Halt};
 
 /// How many pairs of same-location writes each order orders.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Kernel {
     /// All pairs of same-location writes.
@@ -26,8 +28,28 @@ pub struct Kernel {
     pub st: u64,
     /// The pairs that `pww` of `ccm` orders.
     pub pww: u64,
+    /// The pairs that the partial store order of `ccv` orders: `(co_WW u cf[co])+`.
+    pub ccv: u64,
     /// The pairs that every store order orders the same way.
     pub kernel: u64,
+}
+
+/// A pair of same-location writes, and which orders order it. If it is in the kernel, the first write comes first. What
+/// another order orders is in the kernel.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// The first write.
+    pub first: EventId,
+    /// The second write.
+    pub second: EventId,
+    /// Whether `st` orders it.
+    pub st: bool,
+    /// Whether `pww` orders it.
+    pub pww: bool,
+    /// Whether the partial store order of `ccv` orders it.
+    pub ccv: bool,
+    /// Whether it is in the kernel.
+    pub kernel: bool,
 }
 
 /// Why there is no kernel.
@@ -68,6 +90,27 @@ impl From<Halt> for NoKernel {
 /// assert_eq!((kernel.pairs, kernel.kernel), (1, 0));
 /// ```
 pub fn kernel(execution: &Execution, interrupt: Interrupt) -> Result<Kernel, NoKernel> {
+    visit(execution, interrupt, |_| ())
+}
+
+/// Computes the kernel exactly, and visits all pairs of same-location writes: location by location, then by the numbers
+/// of the events.
+///
+/// ```
+/// use history::ExecutionBuilder;
+/// use history::execution::Kind::{Read, Write};
+///
+/// // The second thread reads the write of the first before its own: program order and the read order the writes.
+/// let mut builder = ExecutionBuilder::new();
+/// let write = builder.push(0, Write, 0);
+/// let read = builder.push(1, Read, 0);
+/// builder.read_from(read, Some(write));
+/// builder.push(1, Write, 0);
+/// let mut pairs = Vec::new();
+/// memory::sc::kernel::visit(&builder.build(), memory::Interrupt::never(), |pair| pairs.push(pair)).unwrap();
+/// assert!(pairs.len() == 1 && pairs[0].ccv && pairs[0].kernel && pairs[0].first.0 == 0);
+/// ```
+pub fn visit(execution: &Execution, interrupt: Interrupt, mut visit: impl FnMut(Pair)) -> Result<Kernel, NoKernel> {
     if !execution.thin_air().is_empty() {
         return Err(NoKernel::Violation);
     }
@@ -77,50 +120,65 @@ pub fn kernel(execution: &Execution, interrupt: Interrupt) -> Result<Kernel, NoK
         _ => NoKernel::Violation,
     })?;
     let choices = Choices::after_saturation(&frame, &saturated)?;
-    let mut solver = PairSolver::new(&choices, interrupt);
+    // The pairs that saturation leaves open and every store order has, as it has them.
+    let forced: FxHashSet<(u32, u32)> = forced(&choices, interrupt)?.into_iter().collect();
+    let causality = Causality::new(execution, interrupt)?;
+    let convergent = PartialStoreOrder::new(&causality, &interrupt.into())?;
+    let causal = PartialStoreOrder::of_causality(&causality, &interrupt.into())?;
+    let mut writes = vec![Vec::new(); execution.location_count()];
+    for id in execution.ids().filter(|&id| execution.event(id).kind.writes()) {
+        writes[execution.event(id).location.index()].push(id);
+    }
+    let mut counts = Kernel::default();
+    for writes in &writes {
+        for (at, &b) in writes.iter().enumerate() {
+            interrupt.check()?;
+            for &a in &writes[..at] {
+                let order = &saturated.order;
+                let is_back = order.before(b.0, a.0) || forced.contains(&(b.0, a.0));
+                let (first, second) = if is_back { (b, a) } else { (a, b) };
+                let st = order.before(first.0, second.0);
+                let pair = Pair {
+                    first,
+                    second,
+                    st,
+                    pww: convergent.before(first, second),
+                    ccv: causal.before(first, second),
+                    kernel: st || forced.contains(&(first.0, second.0)),
+                };
+                counts.pairs += 1;
+                counts.st += u64::from(pair.st);
+                counts.pww += u64::from(pair.pww);
+                counts.ccv += u64::from(pair.ccv);
+                counts.kernel += u64::from(pair.kernel);
+                visit(pair);
+            }
+        }
+    }
+    Ok(counts)
+}
+
+/// The open pairs that every store order orders the same way, in that order.
+fn forced(choices: &Choices<'_>, interrupt: Interrupt) -> Result<Vec<(u32, u32)>, NoKernel> {
+    let mut solver = PairSolver::new(choices, interrupt);
     let StoreOrder { chosen, .. } = solver.solve(None)?.ok_or(NoKernel::Violation)?;
     let mut differs = vec![false; chosen.len()];
-    let mut forced = 0;
-    for pair in 0..chosen.len() {
+    let mut forced = Vec::new();
+    for (pair, &forth) in chosen.iter().enumerate() {
         if differs[pair] {
             continue;
         }
-        match solver.solve(Some((pair, !chosen[pair])))? {
+        match solver.solve(Some((pair, !forth)))? {
             Some(other) => {
                 for (differs, (a, b)) in differs.iter_mut().zip(chosen.iter().zip(&other.chosen)) {
                     *differs |= a != b;
                 }
             }
-            None => forced += 1,
+            None => {
+                let (first, second) = choices.pairs[pair];
+                forced.push(if forth { (first, second) } else { (second, first) });
+            }
         }
     }
-    let pairs = pair_count(execution);
-    let st = pairs - choices.pairs.len() as u64;
-    let pww = partial(execution, interrupt)?;
-    Ok(Kernel { pairs, st, pww, kernel: st + forced })
-}
-
-fn pair_count(execution: &Execution) -> u64 {
-    let mut writes = vec![0u64; execution.location_count()];
-    for event in execution.events().iter().filter(|event| event.kind.writes()) {
-        writes[event.location.index()] += 1;
-    }
-    writes.iter().map(|count| count * count.saturating_sub(1) / 2).sum()
-}
-
-fn partial(execution: &Execution, interrupt: Interrupt) -> Result<u64, NoKernel> {
-    let causality = Causality::new(execution, interrupt)?;
-    let order = PartialStoreOrder::new(&causality, &interrupt.into())?;
-    let mut writes = vec![Vec::new(); execution.location_count()];
-    for id in execution.ids().filter(|&id| execution.event(id).kind.writes()) {
-        writes[execution.event(id).location.index()].push(id);
-    }
-    let mut count = 0;
-    for writes in &writes {
-        for (at, &second) in writes.iter().enumerate() {
-            let ordered = |&&first: &&_| order.before(first, second) || order.before(second, first);
-            count += writes[..at].iter().filter(ordered).count() as u64;
-        }
-    }
-    Ok(count)
+    Ok(forced)
 }
