@@ -36,7 +36,8 @@ impl<'a> Contender<'a> {
 }
 
 /// Lets all algorithms take turns on one history. The rows have the measures `seconds`, `undecided` and `violation` (0
-/// or 1) of each. If two of them decide differently, that is an error. The second result is what they decided, if anything.
+/// or 1) of each. If two of them decide differently, that is an error. The second result is what they decided, if
+/// anything.
 pub fn take_turns(
     task: &Task<'_>,
     limit: Duration,

@@ -98,7 +98,7 @@ fn is_known(flags: &Gen, name: &str) -> bool {
         );
     match name {
         "length" | "lists" | "zipf" | "aborts" | "unknown" | "untimed" | "anomaly" => is_database,
-        "fences" | "order" if is_database => false,
+        "fences" | "order" | "distance" if is_database => false,
         "object" | "seed" | "format" | "histories" | "output" => true,
         "model" => !is_object,
         "threads" | "operations" | "writes" | "rmws" => !is_hard,
@@ -106,7 +106,6 @@ fn is_known(flags: &Gen, name: &str) -> bool {
         "delay" => !is_object && matches!(flags.model, Machine::Tso | Machine::Pso),
         "stale" => !is_object && matches!(flags.model, Machine::Ra | Machine::Rc20 | Machine::Relaxed),
         "locations" | "fences" => !is_object && !is_hard,
-        "distance" if is_database => false,
         "perturb" | "distance" | "order" => !is_object && !is_hard && !matches!(flags.model, Machine::ScObserved),
         _ => is_object,
     }

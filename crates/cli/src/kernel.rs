@@ -8,7 +8,7 @@ use std::time::Instant;
 use history::format::render_operation;
 use history::{Execution, visible};
 use memory::Interrupt;
-use memory::sc::kernel::{self, NoKernel, Pair};
+use memory::sc::kernel::{self, NoKernel, Order, Pair};
 use serde_json::{Value, json};
 use seriatim::{Cause, Misfit, Model};
 
@@ -91,6 +91,9 @@ struct Corpus {
     kernels: Vec<kernel::Kernel>,
 }
 
+/// How many pairs an order has.
+type Count = fn(&kernel::Kernel) -> u64;
+
 impl Corpus {
     /// In how many percent of the histories an order is the whole kernel, and of how many percent of the kernel it is
     /// in the others, on average.
@@ -113,7 +116,7 @@ impl Corpus {
     }
 
     fn tell(&self, is_json: bool) -> String {
-        let orders: [(&str, &str, fn(&kernel::Kernel) -> u64); 3] =
+        let orders: [(&str, &str, Count); 3] =
             [("st", "wsc", |it| it.st), ("pww", "ccm", |it| it.pww), ("ccv", "ccv", |it| it.ccv)];
         let histories = self.kernels.len();
         if is_json {
@@ -136,7 +139,8 @@ impl Corpus {
             let ordered = self.ordered(order);
             let _ = writeln!(
                 text,
-                "  {model}: the whole kernel in {whole:.2}% of the histories{others}; {ordered:.2}% of the pairs ordered"
+                "  {model}: the whole kernel in {whole:.2}% of the histories{others}; {ordered:.2}% of the pairs \
+                 ordered"
             );
         }
         text
@@ -153,9 +157,8 @@ fn pairs_of(input: &Input, execution: &Execution, pairs: &[Pair]) -> (String, Va
             (id.0, visible(&render_operation(&input.history, id)).into_owned())
         };
         let ((first, first_text), (second, second_text)) = (operation(pair.first), operation(pair.second));
-        let all = [("st", pair.st), ("pww", pair.pww), ("ccv", pair.ccv), ("kernel", pair.kernel)];
-        let orders: Vec<&str> = all.into_iter().filter(|it| it.1).map(|it| it.0).collect();
-        let (sign, by) = if pair.kernel { ("<", orders.join(" ")) } else { ("?", "open".to_owned()) };
+        let orders: Vec<&str> = Order::ALL.into_iter().filter(|&it| pair.is_in(it)).map(Order::name).collect();
+        let (sign, by) = if orders.is_empty() { ("?", "open".to_owned()) } else { ("<", orders.join(" ")) };
         let _ = writeln!(text, "  {first_text} {sign} {second_text}: {by}");
         records.push(json!({"first": first, "second": second, "orders": orders}));
     }

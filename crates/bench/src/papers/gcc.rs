@@ -63,7 +63,7 @@ impl Experiment for Valid {
                 "Valid histories of 50 operations a processor, with more and more processors."
             },
             claim: if self.model == Model::Sc {
-                "Those with CCM scale much better than SC-SAT; between +Enum and +SAT there is no significant difference."
+                "Those with CCM scale much better than SC-SAT; +Enum and +SAT do not differ significantly."
             } else {
                 "Those with CCM scale better than TSO-SAT; +SAT outperforms +Enum."
             },
@@ -111,8 +111,8 @@ impl Experiment for Valid {
 
     fn setting(&self, scale: &Scale) -> String {
         format!(
-            "{LOCATIONS} variables; {WRITES}% writes; histories of an atomic memory, of MI, MOESI Hammer, MESI Two Level and \
-             MOESI AMD in turn; time limit {:?}.",
+            "{LOCATIONS} variables; {WRITES}% writes; histories of an atomic memory, of MI, MOESI Hammer, MESI Two \
+             Level and MOESI AMD in turn; time limit {:?}.",
             scale.limit(LIMIT[0], LIMIT[1])
         )
     }
@@ -128,7 +128,7 @@ impl Experiment for Violations {
             paper: "GCC",
             figure: "Figure 5",
             title: "1,000 violations of 100 to 400 operations by a mistake in MI, with more and more processors.",
-            claim: "All are violations of CCM, so +Enum and +SAT take the same time; half are already violations of CC or CCv.",
+            claim: "All are violations of CCM, so +Enum and +SAT take the same time; half are violations of CC or CCv.",
             points: "processors",
         }
     }
@@ -174,8 +174,8 @@ impl Experiment for Violations {
 
     fn setting(&self, scale: &Scale) -> String {
         format!(
-            "MI with the actions of a store that hits swapped (`store-hit-profile-swapped`); {LOCATIONS} variables; {WRITES}% \
-             writes; time limit {:?}.",
+            "MI with the actions of a store that hits swapped (`store-hit-profile-swapped`); {LOCATIONS} variables; \
+             {WRITES}% writes; time limit {:?}.",
             scale.limit(LIMIT[0], LIMIT[1])
         )
     }

@@ -39,10 +39,10 @@ const LIMIT: [Duration; 2] = [Duration::from_secs(20), Duration::from_millis(250
 const MIXES: [(u32, u32); 7] = [(2, 50), (8, 20), (8, 50), (8, 80), (32, 20), (32, 50), (128, 50)];
 
 /// What all settings have in common.
-fn common(scale: &Scale, limit: Duration) -> String {
+fn common(scale: &Scale, limit: Duration, writes: &str) -> String {
     format!(
-        "histories of an atomic memory, of MI, MOESI Hammer, MESI Two Level and MOESI AMD in turn; {WRITES}% writes; time \
-         limit {:?}. wSC+DBCOP, lent: the search of DBCOP after the saturation of Seriatim",
+        "histories of an atomic memory, of MI, MOESI Hammer, MESI Two Level and MOESI AMD in turn; {writes}time limit \
+         {:?}. wSC+DBCOP, lent: the search of DBCOP after the saturation of Seriatim",
         scale.limit.unwrap_or(limit)
     )
 }
@@ -87,8 +87,8 @@ impl Experiment for Times {
                 "wsc-fig7",
                 "Figure 7",
                 "Valid histories of 50 operations a thread, with more and more threads.",
-                "DBCOP degrades beyond 8 threads, those with saturation scale; wSC+DBCOP is the fastest, and wSC+ENUM is \
-                 faster than CCM+ENUM.",
+                "DBCOP degrades beyond 8 threads, those with saturation scale; wSC+DBCOP is the fastest, and wSC+ENUM \
+                 is faster than CCM+ENUM.",
                 "threads",
             ),
             Self::HalfViolations => (
@@ -205,7 +205,8 @@ impl Experiment for Times {
             ),
             _ => format!("{LOCATIONS} variables"),
         };
-        format!("{what}; {}.", common(scale, scale.either(LIMIT[0], LIMIT[1])))
+        let writes = if matches!(self, Self::Mix) { String::new() } else { format!("{WRITES}% writes; ") };
+        format!("{what}; {}.", common(scale, scale.either(LIMIT[0], LIMIT[1]), &writes))
     }
 
     fn plots(&self, rows: &Rows) -> Vec<Plot> {
@@ -232,8 +233,8 @@ impl Experiment for Violations {
             paper: "wSC",
             figure: "Figure 9",
             title: "Violations of 50 operations a thread: saturation alone, and DBCOP.",
-            claim: "All violations are violations of wSC; CCM misses 1.25%; wSC is faster than CCM, and at least 70 times as \
-                    fast as DBCOP at 8 threads and more.",
+            claim: "All violations are violations of wSC; CCM misses 1.25%; wSC is faster than CCM, and at least 70 \
+                    times as fast as DBCOP at 8 threads and more.",
             points: "threads",
         }
     }
@@ -290,7 +291,7 @@ impl Experiment for Violations {
         format!(
             "{LOCATIONS} variables; only violations: 1 to 4 reads return another value, at most {} writes away; {}.",
             scale.distance,
-            common(scale, scale.either(LIMIT[0], LIMIT[1]))
+            common(scale, scale.either(LIMIT[0], LIMIT[1]), &format!("{WRITES}% writes; "))
         )
     }
 

@@ -34,22 +34,50 @@ pub struct Kernel {
     pub kernel: u64,
 }
 
-/// A pair of same-location writes, and which orders order it. If it is in the kernel, the first write comes first. What
-/// another order orders is in the kernel.
+/// The partial store orders, the weakest first. Each has all pairs of those before it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Order {
+    /// That of `ccv`: `(co_WW u cf[co])+`.
+    Ccv,
+    /// `pww` of `ccm`.
+    Pww,
+    /// `st`, the saturation of wSC.
+    St,
+    /// What every store order has.
+    Kernel,
+}
+
+impl Order {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Ccv, Self::Pww, Self::St, Self::Kernel];
+
+    /// The name in the papers.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ccv => "ccv",
+            Self::Pww => "pww",
+            Self::St => "st",
+            Self::Kernel => "kernel",
+        }
+    }
+}
+
+/// A pair of same-location writes. If it is in the kernel, the first write comes first in every store order.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
     /// The first write.
     pub first: EventId,
     /// The second write.
     pub second: EventId,
-    /// Whether `st` orders it.
-    pub st: bool,
-    /// Whether `pww` orders it.
-    pub pww: bool,
-    /// Whether the partial store order of `ccv` orders it.
-    pub ccv: bool,
-    /// Whether it is in the kernel.
-    pub kernel: bool,
+    /// The weakest order that has the pair. `None` if it is open.
+    pub weakest: Option<Order>,
+}
+
+impl Pair {
+    /// Whether an order has the pair.
+    pub fn is_in(&self, order: Order) -> bool {
+        self.weakest.is_some_and(|weakest| weakest <= order)
+    }
 }
 
 /// Why there is no kernel.
@@ -108,7 +136,7 @@ pub fn kernel(execution: &Execution, interrupt: Interrupt) -> Result<Kernel, NoK
 /// builder.push(1, Write, 0);
 /// let mut pairs = Vec::new();
 /// memory::sc::kernel::visit(&builder.build(), memory::Interrupt::never(), |pair| pairs.push(pair)).unwrap();
-/// assert!(pairs.len() == 1 && pairs[0].ccv && pairs[0].kernel && pairs[0].first.0 == 0);
+/// assert_eq!((pairs.len(), pairs[0].weakest, pairs[0].first.0), (1, Some(memory::sc::kernel::Order::Ccv), 0));
 /// ```
 pub fn visit(execution: &Execution, interrupt: Interrupt, mut visit: impl FnMut(Pair)) -> Result<Kernel, NoKernel> {
     if !execution.thin_air().is_empty() {
@@ -137,20 +165,18 @@ pub fn visit(execution: &Execution, interrupt: Interrupt, mut visit: impl FnMut(
                 let order = &saturated.order;
                 let is_back = order.before(b.0, a.0) || forced.contains(&(b.0, a.0));
                 let (first, second) = if is_back { (b, a) } else { (a, b) };
-                let st = order.before(first.0, second.0);
-                let pair = Pair {
-                    first,
-                    second,
-                    st,
-                    pww: convergent.before(first, second),
-                    ccv: causal.before(first, second),
-                    kernel: st || forced.contains(&(first.0, second.0)),
+                let has = |it| match it {
+                    Order::Ccv => causal.before(first, second),
+                    Order::Pww => convergent.before(first, second),
+                    Order::St => order.before(first.0, second.0),
+                    Order::Kernel => forced.contains(&(first.0, second.0)),
                 };
+                let pair = Pair { first, second, weakest: Order::ALL.into_iter().find(|&it| has(it)) };
                 counts.pairs += 1;
-                counts.st += u64::from(pair.st);
-                counts.pww += u64::from(pair.pww);
-                counts.ccv += u64::from(pair.ccv);
-                counts.kernel += u64::from(pair.kernel);
+                counts.ccv += u64::from(pair.is_in(Order::Ccv));
+                counts.pww += u64::from(pair.is_in(Order::Pww));
+                counts.st += u64::from(pair.is_in(Order::St));
+                counts.kernel += u64::from(pair.is_in(Order::Kernel));
                 visit(pair);
             }
         }
@@ -168,16 +194,13 @@ fn forced(choices: &Choices<'_>, interrupt: Interrupt) -> Result<Vec<(u32, u32)>
         if differs[pair] {
             continue;
         }
-        match solver.solve(Some((pair, !forth)))? {
-            Some(other) => {
-                for (differs, (a, b)) in differs.iter_mut().zip(chosen.iter().zip(&other.chosen)) {
-                    *differs |= a != b;
-                }
+        if let Some(other) = solver.solve(Some((pair, !forth)))? {
+            for (differs, (a, b)) in differs.iter_mut().zip(chosen.iter().zip(&other.chosen)) {
+                *differs |= a != b;
             }
-            None => {
-                let (first, second) = choices.pairs[pair];
-                forced.push(if forth { (first, second) } else { (second, first) });
-            }
+        } else {
+            let (first, second) = choices.pairs[pair];
+            forced.push(if forth { (first, second) } else { (second, first) });
         }
     }
     Ok(forced)

@@ -11,8 +11,8 @@
 //! the writes of a buffer are due do not decrease. Writes that are due move to memory, the earliest first, and this
 //! keeps the order of each buffer.
 //!
-//! A perturbed read returns one of the last values that were overwritten in memory: [`REMEMBERED_VALUES`] of them, or as
-//! many as the configuration says.
+//! A perturbed read returns one of the last values that were overwritten in memory: [`REMEMBERED_VALUES`] of them, or
+//! as many as the configuration says.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
