@@ -10,7 +10,8 @@
 //! - `ccm+enum` and `wccm+enum` ([`enumerate`](mod@enumerate)) try all orders of the open pairs of writes;
 //! - `dbcop` and `machine` ([`frontier`]) search the states of the threads, or of the machine.
 //!
-//! For `ra` there are two older algorithms ([`ra`]).
+//! For `ra` and `rc20` there are the older algorithms that RF compares with, and RF's own for `ra`, event by event
+//! ([`ra`]).
 //!
 //! For linearizability there are three checkers ([`refinement`]), each an [algorithm](object::Algorithm): `enumerate`,
 //! `symbolic` and `counting(k)`.
@@ -38,8 +39,8 @@
 //! assert_eq!((decision.verdict, decision.strategy), (Verdict::Violation, "dbcop"));
 //!
 //! // Release-acquire allows the same execution.
-//! assert!(baseline::ra::writes_before(&execution));
-//! assert!(baseline::ra::closed_order(&execution));
+//! assert!(baseline::ra::writes_before(&execution, Model::Ra));
+//! assert!(baseline::ra::closed_order(&execution, Model::Ra));
 //! ```
 
 pub mod direct;

@@ -25,18 +25,24 @@ const REMEMBERED_VALUES: usize = 4;
 
 /// A location: its value, and the values that it had before, the latest first.
 #[derive(Copy, Clone, Default)]
-struct Cell {
+pub(super) struct Cell {
     value: u32,
     before: [u32; REMEMBERED_VALUES],
     held: u8,
 }
 
 impl Cell {
-    fn store(&mut self, value: u32) {
+    /// Writes a value.
+    pub(super) fn store(&mut self, value: u32) {
         self.before.rotate_right(1);
         self.before[0] = self.value;
         self.held = (self.held + 1).min(REMEMBERED_VALUES as u8);
         self.value = value;
+    }
+
+    /// The values that it had before, as far as it remembers.
+    pub(super) fn overwritten(&self) -> impl Iterator<Item = u32> + use<> {
+        self.before.into_iter().take(usize::from(self.held))
     }
 }
 
