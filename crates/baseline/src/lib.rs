@@ -10,8 +10,8 @@
 //! - `ccm+enum` and `wccm+enum` ([`enumerate`](mod@enumerate)) try all orders of the open pairs of writes;
 //! - `dbcop` and `machine` ([`frontier`]) search the states of the threads, or of the machine.
 //!
-//! These strategies find evidence, too. The algorithms of wSC and GCC as their papers write them, which only decide, are
-//! in [`literal`].
+//! These strategies find evidence, too. The algorithms of wSC and GCC as their papers write them, which only decide,
+//! are in [`literal`].
 //!
 //! For `ra` and `rc20` there are the older algorithms that RF compares with, and RF's own for `ra`, event by event
 //! ([`ra`]).

@@ -67,6 +67,9 @@ pub struct Scale {
     pub share: u32,
     /// The time limit of one algorithm for one sample, if it is not that of the experiment.
     pub limit: Option<Duration>,
+    /// Where violations are made by changing reads: how far the new write is from the old one at most, in writes of the
+    /// location.
+    pub distance: u32,
     /// Where all random choices start.
     pub seed: u64,
 }

@@ -56,6 +56,11 @@ struct Paper {
     /// The time limit of one algorithm for one history, in seconds, instead of that of the experiment
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     limit: Option<Duration>,
+
+    /// Where violations are made by changing reads: how far the new write may be from the old one, in writes of the
+    /// location
+    #[arg(long, value_name = "WRITES", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
+    distance: u32,
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -77,7 +82,8 @@ fn main() -> ExitCode {
         eprintln!("bench: there is no experiment and no paper {:?}; `bench paper list` names them", paper.name);
         return ExitCode::from(2);
     };
-    let scale = Scale { is_quick: paper.quick, share: paper.share, limit: paper.limit, seed: paper.seed };
+    let Paper { quick, share, limit, distance, seed, .. } = paper;
+    let scale = Scale { is_quick: quick, share, limit, distance, seed };
     let options = Options { scale, folder: paper.out, resume: paper.resume, progress: true };
     match bench::run(experiments, &options, &mut |text| print!("{text}")) {
         Ok(_) => ExitCode::SUCCESS,

@@ -18,6 +18,7 @@ struct Head {
     quick: bool,
     share: u32,
     limit_ms: Option<u64>,
+    distance: u32,
     seed: u64,
 }
 
@@ -44,6 +45,7 @@ impl State {
             quick: scale.is_quick,
             share: scale.share,
             limit_ms: scale.limit.map(|limit| limit.as_millis() as u64),
+            distance: scale.distance,
             seed: scale.seed,
         };
         let mut measured = Vec::new();
@@ -94,7 +96,7 @@ mod tests {
     fn a_run_goes_on_after_the_last_whole_sample() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.state");
-        let scale = Scale { is_quick: true, share: 100, limit: None, seed: 1 };
+        let scale = Scale { is_quick: true, share: 100, limit: None, distance: 4, seed: 1 };
         let row = Row { point: 0, sample: 0, series: "s".to_owned(), measure: "seconds".to_owned(), value: 0.5 };
         let mut state = State::open(&path, "x", &scale, false).unwrap();
         state.push(0, 0, std::slice::from_ref(&row)).unwrap();

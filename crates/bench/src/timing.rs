@@ -14,6 +14,8 @@ const SHORT: Duration = Duration::from_millis(20);
 pub enum Outcome {
     /// It allows the history, or does not.
     Decided(bool),
+    /// It ended without an answer: it decides a weaker model, which allows the history.
+    Passed,
     /// It was out of time, or refused.
     Undecided,
 }
@@ -33,8 +35,9 @@ impl<'a> Contender<'a> {
     }
 }
 
-/// Lets all algorithms take turns on one history. The rows have the measures `seconds` and `undecided` (0 or 1) of
-/// each. If two of them decide differently, that is an error. The second result is what they decided, if anything.
+/// Lets all algorithms take turns on one history. The rows have the measures `seconds`, `undecided` and `violation` (0
+/// or 1) of each. If two of them decide differently, that is an error. The second result is what they decided, if
+/// anything.
 pub fn take_turns(
     task: &Task<'_>,
     limit: Duration,
@@ -75,8 +78,12 @@ pub fn take_turns(
     let rows = contenders.iter().zip(least).zip(outcomes).flat_map(|((contender, time), outcome)| {
         // A clock may stand still for a moment; the time of no algorithm is zero.
         let seconds = time.as_secs_f64().max(1e-9);
-        let undecided = f64::from(u8::from(outcome == Outcome::Undecided));
-        [task.row(contender.name, "seconds", seconds), task.row(contender.name, "undecided", undecided)]
+        let is = |wanted| f64::from(u8::from(outcome == wanted));
+        [
+            task.row(contender.name, "seconds", seconds),
+            task.row(contender.name, "undecided", is(Outcome::Undecided)),
+            task.row(contender.name, "violation", is(Outcome::Decided(false))),
+        ]
     });
     Ok((rows.collect(), decided.map(|(allowed, _)| allowed)))
 }

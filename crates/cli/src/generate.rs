@@ -70,6 +70,7 @@ pub(crate) fn run(flags: &Gen, given: &[&str]) -> u8 {
         delay: flags.delay,
         stale: flags.stale,
         perturb: flags.perturb,
+        distance: flags.distance,
         seed: flags.seed,
     };
     let configs = seeds(flags).map(move |seed| Config { seed, ..config });
@@ -103,7 +104,7 @@ fn is_known(flags: &Gen, name: &str) -> bool {
         );
     match name {
         "length" | "lists" | "zipf" | "aborts" | "unknown" | "untimed" | "anomaly" => is_database,
-        "fences" | "order" if is_database => false,
+        "fences" | "order" | "distance" if is_database => false,
         "object" | "seed" | "format" | "histories" | "output" => true,
         "model" => !is_object,
         "nodes" | "edges" => is_graph,
@@ -118,7 +119,7 @@ fn is_known(flags: &Gen, name: &str) -> bool {
         }
         "stale" => !is_object && matches!(flags.model, Machine::Ra | Machine::Rc20 | Machine::Relaxed),
         "locations" | "fences" => !is_object && !is_hard,
-        "perturb" | "order" => !is_object && !is_hard && !matches!(flags.model, Machine::ScObserved),
+        "perturb" | "distance" | "order" => !is_object && !is_hard && !matches!(flags.model, Machine::ScObserved),
         _ => is_object,
     }
 }

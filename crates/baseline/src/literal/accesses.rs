@@ -5,9 +5,9 @@ use history::execution::EventId;
 
 use super::Relation;
 
-/// A read of another event, and the other writes of its location.
+/// A read.
 pub(super) struct Read {
-    pub(super) read: u32,
+    pub(super) event: u32,
     /// The write that it reads, if that is an event.
     pub(super) source: Option<u32>,
     pub(super) location: usize,
@@ -34,7 +34,7 @@ impl<'a> Accesses<'a> {
             if event.kind.reads() {
                 let source = event.source.is_event().then_some(event.source.0);
                 debug_assert!(source.is_some() || event.source == EventId::INIT, "no read is from thin air");
-                reads.push(Read { read: id.0, source, location: event.location.index() });
+                reads.push(Read { event: id.0, source, location: event.location.index() });
             }
         }
         Self { execution, reads, writes }
@@ -42,7 +42,7 @@ impl<'a> Accesses<'a> {
 
     /// The writes of the location of a read, other than the read itself and its source.
     pub(super) fn others(&self, it: &Read) -> impl Iterator<Item = u32> + '_ {
-        let (read, source) = (it.read, it.source);
+        let (read, source) = (it.event, it.source);
         self.writes[it.location].iter().copied().filter(move |&write| write != read && Some(write) != source)
     }
 
@@ -73,7 +73,7 @@ impl<'a> Accesses<'a> {
 
     /// Adds reads-from to a transitive relation. The answer is whether it has no cycle.
     pub(super) fn add_reads_from(&self, relation: &mut Relation) -> bool {
-        self.reads.iter().all(|it| it.source.is_none_or(|source| relation.insert(source, it.read)))
+        self.reads.iter().all(|it| it.source.is_none_or(|source| relation.insert(source, it.event)))
     }
 
     /// `rw[st]`: adds to a relation the pairs of a read and a write that comes after its source in a store order. The
@@ -82,7 +82,7 @@ impl<'a> Accesses<'a> {
         for it in &self.reads {
             for write in self.others(it) {
                 if it.source.is_none_or(|source| store_order.has(source, write)) {
-                    relation.set(it.read, write);
+                    relation.set(it.event, write);
                 }
             }
         }

@@ -29,8 +29,8 @@ fn base(accesses: &Accesses<'_>, is_preserved: bool, is_whole: bool) -> Relation
         }
     }
     for it in &accesses.reads {
-        if let Some(source) = it.source.filter(|&source| is_whole || !accesses.same_thread(source, it.read)) {
-            relation.set(source, it.read);
+        if let Some(source) = it.source.filter(|&source| is_whole || !accesses.same_thread(source, it.event)) {
+            relation.set(source, it.event);
         }
     }
     relation

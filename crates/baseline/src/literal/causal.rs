@@ -20,7 +20,7 @@ pub(super) fn causality(accesses: &Accesses<'_>) -> Option<Relation> {
 pub(super) fn cc(accesses: &Accesses<'_>, co: &Relation) -> bool {
     accesses.reads.iter().all(|it| {
         let is_before = |write: u32| it.source.is_none_or(|source| co.has(source, write));
-        accesses.others(it).all(|write| !(co.has(write, it.read) && is_before(write)))
+        accesses.others(it).all(|write| !(co.has(write, it.event) && is_before(write)))
     })
 }
 
@@ -29,7 +29,7 @@ pub(super) fn ccv(accesses: &Accesses<'_>, co: &Relation) -> bool {
     let mut order = co.clone();
     accesses.reads.iter().all(|it| match it.source {
         None => true,
-        Some(source) => accesses.others(it).all(|write| !co.has(write, it.read) || order.insert(write, source)),
+        Some(source) => accesses.others(it).all(|write| !co.has(write, it.event) || order.insert(write, source)),
     })
 }
 
@@ -45,9 +45,9 @@ pub(super) fn view(
     loop {
         interrupt.check()?;
         let mut is_changed = false;
-        for it in accesses.reads.iter().filter(|it| is_own(it.read)) {
+        for it in accesses.reads.iter().filter(|it| is_own(it.event)) {
             for write in accesses.others(it) {
-                if !hb.has(write, it.read) {
+                if !hb.has(write, it.event) {
                     continue;
                 }
                 let Some(source) = it.source else { return Ok(None) };
@@ -69,7 +69,7 @@ pub(super) fn view(
 /// such a write.
 pub(super) fn add_conflicts(accesses: &Accesses<'_>, hb: &Relation, relation: &mut Relation) -> bool {
     for it in &accesses.reads {
-        for write in accesses.others(it).filter(|&write| hb.has(write, it.read)) {
+        for write in accesses.others(it).filter(|&write| hb.has(write, it.event)) {
             let Some(source) = it.source else { return false };
             relation.set(write, source);
         }

@@ -7,7 +7,7 @@
 //! | wSC+ENUM | wSC | saturates, and writes the axioms and `st` as [clauses](crate::direct) |
 //! | CCM+ENUM | wSC | the same with `pww`; it is the SC-CCM+SAT of GCC |
 //! | SC-SAT, TSO-SAT | GCC | write the axioms as clauses |
-//! | SC-CCM+Enum, TSO-CCM+Enum | GCC | compute `pww` (`wpww`), and [try](crate::enumerate) all orders of the open pairs |
+//! | SC-CCM+Enum, TSO-CCM+Enum | GCC | compute `pww` (`wpww`), and [try](crate::enumerate) all open pairs |
 //! | SC-CCM+SAT, TSO-CCM+SAT | GCC | compute `pww` (`wpww`), and write the axioms with it as clauses |
 //!
 //! Before `ccm`, those of GCC for `sc` check `cc` and `ccv`, as the paper's implementation does.

@@ -19,7 +19,7 @@ pub(super) fn saturate(accesses: &Accesses<'_>, interrupt: Interrupt) -> Result<
             for write in accesses.others(it) {
                 // (a) A write that is before the read is before its source.
                 if let Some(source) = it.source
-                    && hb.has(write, it.read)
+                    && hb.has(write, it.event)
                     && !hb.has(write, source)
                 {
                     is_changed = true;
@@ -28,9 +28,9 @@ pub(super) fn saturate(accesses: &Accesses<'_>, interrupt: Interrupt) -> Result<
                     }
                 }
                 // (b) A write that is after the source is after the read.
-                if it.source.is_none_or(|source| hb.has(source, write)) && !hb.has(it.read, write) {
+                if it.source.is_none_or(|source| hb.has(source, write)) && !hb.has(it.event, write) {
                     is_changed = true;
-                    if !hb.insert(it.read, write) {
+                    if !hb.insert(it.event, write) {
                         return Ok(None);
                     }
                 }

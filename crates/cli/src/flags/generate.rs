@@ -97,6 +97,16 @@ pub(crate) struct Gen {
     #[arg(long, value_name = "M", default_value_t = 0, help_heading = MEMORY)]
     pub(crate) perturb: u32,
 
+    /// How far, in writes of its location, the value of a changed read may be from the one that it would have returned
+    /// [default: 4; with ra, rc20 and relaxed as far as the machine remembers]
+    #[arg(
+        long,
+        value_name = "D",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(workload::memory::MAX_DISTANCE)),
+        help_heading = MEMORY
+    )]
+    pub(crate) distance: Option<u32>,
+
     /// The order of the operations in the file
     #[arg(long, value_enum, default_value_t = Order::Interleaved, help_heading = MEMORY)]
     pub(crate) order: Order,

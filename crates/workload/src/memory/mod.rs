@@ -25,6 +25,9 @@ use buffers::Buffers;
 use replicas::Replicas;
 use views::Views;
 
+/// The greatest [distance](Config::distance) of a perturbed read.
+pub const MAX_DISTANCE: u32 = 1024;
+
 /// A memory system.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Machine {
@@ -74,6 +77,9 @@ pub struct Config {
     /// How many reads (pure reads and read-modify-writes alike) return another value. If fewer reads can, all of these
     /// do.
     pub perturb: u32,
+    /// How far such a value may be, in writes of the location, from the one that the read would return. `None` is as
+    /// far as the machine remembers: 4 values that were overwritten, or all messages of a machine with views.
+    pub distance: Option<u32>,
     /// Where the random choices start.
     pub seed: u64,
 }
@@ -91,6 +97,7 @@ impl Default for Config {
             delay: 8,
             stale: 20,
             perturb: 0,
+            distance: None,
             seed: 0,
         }
     }
@@ -107,6 +114,8 @@ impl Config {
             Some("a history needs at least one location")
         } else if self.writes.saturating_add(self.rmws).saturating_add(self.fences) > 100 {
             Some("writes, rmws and fences together are more than 100 percent")
+        } else if self.distance.is_some_and(|distance| !(1..=MAX_DISTANCE).contains(&distance)) {
+            Some("the distance of a perturbed read is from 1 to 1024 writes")
         } else if self.stale > 100 {
             Some("more than 100 percent of the reads are stale")
         } else if has_views && self.operations > views::MAX_OPERATIONS {

@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 
 use history::execution::Kind;
 
-use super::buffers::Cell;
+use super::buffers::{Cell, REMEMBERED_VALUES};
 use super::{Chance, Config, Machine, Step};
 use crate::random::SplitMix64;
 
@@ -69,6 +69,7 @@ pub(super) struct Replicas {
     channels: Vec<Channel>,
     /// What a perturbed read can find.
     memory: Vec<Cell>,
+    remembered: usize,
     delay: u64,
     now: u64,
     seed: u64,
@@ -93,6 +94,7 @@ impl Replicas {
             threads: (0..threads).map(|_| replica()).collect(),
             channels: (0..threads).map(|_| Channel::default()).collect(),
             memory: vec![Cell::default(); locations],
+            remembered: config.distance.map_or(REMEMBERED_VALUES, |distance| distance as usize),
             delay: u64::from(config.delay) * u64::from(config.threads),
             now: 0,
             seed: config.seed,
@@ -124,7 +126,7 @@ impl Replicas {
             }
         }
         if step.kind.writes() {
-            self.memory[step.location as usize].store(step.written);
+            self.memory[step.location as usize].store(step.written, self.remembered);
             self.write(thread, step.location, step.written);
         }
         can_change
