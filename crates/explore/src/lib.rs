@@ -56,6 +56,7 @@
 //! orders in `solve.rs`. Relations are written as in the papers: `po` is program order, `rf` reads-from, `mo` the
 //! modification order, `hb` happens-before, and an rmw is a read-modify-write.
 
+mod accesses;
 mod bits;
 mod execution;
 mod exploration;
@@ -72,6 +73,7 @@ mod recording;
 mod solve;
 mod trace;
 
+pub use accesses::Access;
 pub use execution::Execution;
 pub use exploration::{Counts, Ending, Exploration, Run};
 pub use graph::{Graph, Source};
