@@ -10,7 +10,7 @@ use history::{BuildError, Call, History, HistoryBuilder, MemoryOrder, Method, Ob
 use crate::graph::{Event, Graph, INITIAL, NONE};
 use crate::program::{Order, Step, Value};
 
-const fn memory_order(order: Order) -> MemoryOrder {
+pub(crate) const fn memory_order(order: Order) -> MemoryOrder {
     match order {
         Order::NonAtomic => MemoryOrder::Plain,
         Order::Relaxed => MemoryOrder::Relaxed,

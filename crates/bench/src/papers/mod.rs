@@ -4,6 +4,8 @@ mod contenders;
 mod gcc;
 mod histories;
 mod kernel;
+mod mr;
+mod rf;
 mod vc;
 mod wsc;
 
@@ -16,5 +18,7 @@ pub fn all() -> Vec<Box<dyn Experiment>> {
     all.push(Box::new(kernel::OfGcc));
     all.extend(gcc::all());
     all.extend(vc::all());
+    all.extend(mr::all());
+    all.extend(rf::all());
     all
 }

@@ -22,21 +22,26 @@ use history::execution::Kind;
 use super::{Chance, Config, Machine, Step};
 
 /// How far back, in writes of the same location, a perturbed read may look if the configuration does not say it.
-const REMEMBERED_VALUES: usize = 4;
+pub(super) const REMEMBERED_VALUES: usize = 4;
 
 /// A location: its value, and the values that it had before, the latest first.
 #[derive(Clone, Default)]
-struct Cell {
+pub(super) struct Cell {
     value: u32,
     before: VecDeque<u32>,
 }
 
 impl Cell {
     /// Stores a value, and remembers so many.
-    fn store(&mut self, value: u32, remembered: usize) {
+    pub(super) fn store(&mut self, value: u32, remembered: usize) {
         self.before.truncate(remembered - 1);
         self.before.push_front(self.value);
         self.value = value;
+    }
+
+    /// The values that it had before, as far as it remembers.
+    pub(super) fn overwritten(&self) -> impl Iterator<Item = u32> + '_ {
+        self.before.iter().copied()
     }
 }
 

@@ -1,7 +1,16 @@
 use super::*;
 
-const MACHINES: [Machine; 6] =
-    [Machine::Sc, Machine::Tso, Machine::Pso, Machine::ReleaseAcquire, Machine::Rc20, Machine::Relaxed];
+const MACHINES: [Machine; 9] = [
+    Machine::Sc,
+    Machine::Tso,
+    Machine::Pso,
+    Machine::ReleaseAcquire,
+    Machine::Rc20,
+    Machine::Relaxed,
+    Machine::Causal,
+    Machine::Convergent,
+    Machine::CausalMemory,
+];
 
 fn configs() -> impl Iterator<Item = Config> {
     MACHINES.into_iter().flat_map(|machine| {
@@ -144,6 +153,7 @@ fn faults_are_named() {
     assert!(many.fault().is_none() && Config { machine: Machine::ReleaseAcquire, ..many }.fault().is_some());
     assert!(Config { machine: Machine::Rc20, operations: 1_000, ..many }.fault().is_none());
     assert!(Config { machine: Machine::Relaxed, threads: 20_000, ..many }.fault().is_some());
+    assert!(Config { machine: Machine::Causal, threads: 20_000, ..many }.fault().is_some());
     let config = Config { operations: u32::MAX, ..Config::default() };
     assert!(config.fault().is_none() && Config { machine: Machine::Relaxed, ..config }.fault().is_some());
 }
