@@ -202,9 +202,8 @@ impl Graph {
                 let limit = self.clock(slot, HAPPENS)[other];
                 let row = &self.locations[location].rows[other];
                 let Some(&last) = last_within(row, limit) else { continue };
-                let write = row.iter().rev().find(|access| access.index <= limit && access.writes);
                 // The last write: edges of `mo` and `fr` into it.
-                if let Some(write) = write.map(|write| write.value)
+                if let Some(write) = Some(last.wrote).filter(|&write| write != NONE)
                     && !self.extend_in(location, write, [OUT, IN], number, set)
                 {
                     return false;

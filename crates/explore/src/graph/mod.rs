@@ -136,16 +136,30 @@ pub(crate) struct Access {
     pub(crate) value: u32,
     pub(crate) writes: bool,
     pub(crate) is_atomic: bool,
+    /// The last write of the row up to here, or [`NONE`].
+    pub(crate) wrote: u32,
+}
+
+/// How many items at the start of a list satisfy a condition that none after them satisfies. It is most often all, or
+/// all but a few, so the search begins at the end: what it costs depends on how far it goes back, not on the list.
+#[inline]
+pub(crate) fn count_within<T>(list: &[T], is_within: impl Fn(&T) -> bool) -> usize {
+    let (mut end, mut step) = (list.len(), 1);
+    while end > 0 {
+        let at = end.saturating_sub(step);
+        if is_within(&list[at]) {
+            return at + 1 + list[at + 1..end].partition_point(is_within);
+        }
+        end = at;
+        step *= 2;
+    }
+    0
 }
 
 /// The last access of a row among the first `limit` events of its thread.
 #[inline]
 pub(crate) fn last_within(row: &[Access], limit: u32) -> Option<&Access> {
-    // Most often it is one of the last.
-    if let Some(last) = row.last().filter(|last| last.index <= limit) {
-        return Some(last);
-    }
-    let within = row.partition_point(|access| access.index <= limit);
+    let within = count_within(row, |access| access.index <= limit);
     within.checked_sub(1).map(|last| &row[last])
 }
 

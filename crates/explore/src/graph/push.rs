@@ -120,8 +120,9 @@ impl Graph {
             of.updaters[before as usize] = NONE;
             let top = of.tops[before as usize];
             of.ends[top as usize] = before;
-            if let Some(access) = of.rows[thread as usize].last_mut() {
-                (access.value, access.writes) = (before, false);
+            if let [earlier @ .., access] = &mut of.rows[thread as usize][..] {
+                let wrote = earlier.last().map_or(NONE, |earlier| earlier.wrote);
+                (access.value, access.writes, access.wrote) = (before, false, wrote);
             }
         }
         self.pop_write_rows(location as usize);
@@ -162,8 +163,14 @@ impl Graph {
                 }
             }
             Step::Access { location, writes } => {
-                let access =
-                    Access { index: self.events[slot].index, slot: slot as u32, value: 0, writes, is_atomic: false };
+                let access = Access {
+                    index: self.events[slot].index,
+                    slot: slot as u32,
+                    value: 0,
+                    writes,
+                    is_atomic: false,
+                    wrote: NONE,
+                };
                 self.add_to_row(slot, location as usize, access);
             }
             _ => {}
@@ -247,7 +254,8 @@ impl Graph {
             of.rows.resize_with(thread + 1, Vec::new);
             of.plain.resize(thread + 1, 0);
         }
-        of.rows[thread].push(access);
+        let wrote = if access.writes { access.value } else { of.rows[thread].last().map_or(NONE, |last| last.wrote) };
+        of.rows[thread].push(Access { wrote, ..access });
         if !access.is_atomic {
             of.plain[thread] = access.index;
             of.has_plain = true;
@@ -257,7 +265,11 @@ impl Graph {
 
     fn add_reading(&mut self, slot: usize, location: usize, value: u32, order: Order) {
         let (index, is_atomic) = (self.events[slot].index, order != Order::NonAtomic);
-        self.add_to_row(slot, location, Access { index, slot: slot as u32, value, writes: false, is_atomic });
+        self.add_to_row(
+            slot,
+            location,
+            Access { index, slot: slot as u32, value, writes: false, is_atomic, wrote: NONE },
+        );
     }
 
     /// Pushes a read, or the read of an rmw. If the answer is false the graph is as before.
@@ -350,7 +362,7 @@ impl Graph {
         event.was_unsettled[1] = was_unsettled;
         (event.writes, event.write, event.stamps[1]) = (true, number, stamp);
         if let Some(access) = of.rows[event.thread as usize].last_mut() {
-            (access.value, access.writes) = (number, true);
+            (access.value, access.writes, access.wrote) = (number, true, number);
         }
         self.write_count += 1;
         self.push_write_rows(location as usize);
@@ -409,7 +421,7 @@ impl Graph {
             self.order_known(slot, location as usize, number);
         }
         let is_atomic = order != Order::NonAtomic;
-        let access = Access { index, slot: slot as u32, value: number, writes: true, is_atomic };
+        let access = Access { index, slot: slot as u32, value: number, writes: true, is_atomic, wrote: number };
         self.add_to_row(slot, location as usize, access);
         let is_allowed = self.extend(slot) && self.extend_write(slot) && self.propagate();
         debug_assert!(is_allowed, "a write is always allowed");
@@ -424,7 +436,7 @@ impl Graph {
         let event = &mut self.events[slot];
         (event.writes, event.write, event.stamps[1]) = (true, number, stamp);
         if let Some(access) = of.rows[event.thread as usize].last_mut() {
-            (access.value, access.writes) = (number, true);
+            (access.value, access.writes, access.wrote) = (number, true, number);
         }
         self.write_count += 1;
         self.carry(slot, source);

@@ -17,7 +17,7 @@
 //! moment of its thread: that of a read of another thread's write, of a fence, of an rmw. It sees its own writes. Under
 //! `sc` there is only the last moment.
 
-use super::{Graph, HAPPENS, INITIAL, last_within};
+use super::{Graph, HAPPENS, INITIAL, NONE, count_within, last_within};
 use crate::model::{Frame, Together};
 use crate::program::{Order, Step};
 
@@ -117,7 +117,7 @@ impl Graph {
             Together::Order(Frame::Tso | Frame::Pso) => {
                 let moment = lane(&straight.moments, thread);
                 let is_over = |&write: &u32| write == INITIAL || write < moment;
-                return own.max(of.writes.partition_point(is_over) as u32 - 1);
+                return own.max(count_within(&of.writes, is_over) as u32 - 1);
             }
             _ => {}
         }
@@ -125,11 +125,8 @@ impl Graph {
         let clock = self.clock(last as usize, HAPPENS);
         let known = |clock: &[u32], writes_only: bool| {
             let of_row = |(row, &limit): (&Vec<super::Access>, &u32)| {
-                let mut access = last_within(row, limit)?;
-                if writes_only && !access.writes {
-                    access = row[..row.partition_point(|access| access.index <= limit)].iter().rfind(|it| it.writes)?;
-                }
-                Some(access.value)
+                let access = last_within(row, limit)?;
+                Some(if writes_only { access.wrote } else { access.value }).filter(|&value| value != NONE)
             };
             of.rows.iter().zip(clock).filter_map(of_row).max().unwrap_or(0)
         };
@@ -143,7 +140,7 @@ impl Graph {
             _ => false,
         };
         let newest = |(fences, &limit): (&Vec<[u32; 2]>, &u32)| {
-            let known = fences.partition_point(|&[index, _]| index <= limit);
+            let known = count_within(fences, |&[index, _]| index <= limit);
             known.checked_sub(1).map(|last| fences[last][1])
         };
         let fence = straight.of_thread.iter().zip(clock).filter_map(newest).max();
@@ -159,7 +156,7 @@ impl Graph {
             before = straight.count;
         }
         let writes = straight.writes.get(location).map_or(&[][..], Vec::as_slice);
-        let earlier = writes.partition_point(|&[number, _]| number < before);
+        let earlier = count_within(writes, |&[number, _]| number < before);
         earlier.checked_sub(1).map_or(oldest, |last| oldest.max(writes[last][1]))
     }
 

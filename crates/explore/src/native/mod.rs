@@ -22,6 +22,7 @@ mod replay;
 mod runtime;
 pub mod sync;
 pub mod thread;
+mod titles;
 mod visit;
 
 use std::fmt;

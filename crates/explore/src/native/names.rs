@@ -40,6 +40,11 @@ pub(super) struct Names {
 }
 
 impl Names {
+    /// The place of a location in this run, if it has one.
+    pub(super) fn place(&self, location: u32) -> Option<u32> {
+        self.places.get(location as usize).copied().filter(|&place| place != NONE)
+    }
+
     /// Another run begins.
     pub(super) fn clear(&mut self) {
         self.places.fill(NONE);
@@ -192,6 +197,11 @@ impl Names {
         });
         is_same && step == named
     }
+}
+
+/// The number of the object that a token stands for, from 1, and its tag. None if it is no token.
+pub(super) fn token_number(value: Value) -> Option<(usize, Value)> {
+    TOKENS.contains(&value).then(|| (index(value) + 1, value & TAG))
 }
 
 /// The number of a token.

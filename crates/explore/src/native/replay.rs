@@ -22,14 +22,15 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 
 use super::names::Names;
-use super::place::Kind;
+use super::place::{Kind, Look};
 use super::runtime::{self, Code, Context, Counting, Request, Run, Spawned};
 use super::thread::Thread;
+use super::titles::{shown, titles};
 use super::{Builder, Finding};
 use crate::exploration::Ending;
 use crate::graph::{Graph, HAPPENS};
 use crate::program::{Next, Program, Step, Value};
-use crate::trace::Trace;
+use crate::trace::{Trace, Words};
 
 /// How a coroutine ended: with the message of a panic.
 type End = Result<(), String>;
@@ -202,10 +203,21 @@ impl Native {
             (None, Some(thread)) => vec![(thread, graph.len(thread) - 1)],
             (None, None) => Vec::new(),
         };
-        graph.trace(&of, |thread, index| {
+        let code = |thread: u32, index: u32| {
             let places = self.threads.get(thread as usize).map(|thread| &thread.places[..])?;
             places.get(index as usize).map(ToString::to_string)
-        })
+        };
+        let objects = self.run.objects.borrow();
+        let origin = |location: u32| self.names.place(location).map(|place| objects[place as usize].origin);
+        let titles = titles((0..graph.location_count()).map(|location| origin(location).map(|(code, _)| code)));
+        graph.trace(
+            &of,
+            &Words {
+                name: &|location| titles[location as usize].clone(),
+                value: &|location, value| shown(value, origin(location).map_or(Look::Word, |(_, look)| look)),
+                code: &code,
+            },
+        )
     }
 
     /// Where a step of a thread is in the code, or the last one.

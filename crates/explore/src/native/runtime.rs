@@ -11,6 +11,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +20,7 @@ use std::sync::{Mutex, PoisonError};
 use corosensei::Yielder;
 use rustc_hash::FxHashMap;
 
-use super::place::{Kind, written};
+use super::place::{Kind, Look, written};
 use super::sync::Counter;
 use super::thread::Thread;
 use crate::graph::NONE;
@@ -105,6 +106,8 @@ pub(super) struct Object {
     pub(super) value: Value,
     /// Its location in the graph, if it has one.
     pub(super) location: u32,
+    /// Where it was made, and how its values are shown.
+    pub(super) origin: (Code, Look),
     /// The thread that has allocated it, and how many events that had then. All accesses of others must happen after.
     pub(super) birth: Option<(u32, u32)>,
     /// The thread that has registered it.
@@ -172,6 +175,9 @@ const BLOCK: u64 = 1 << 20;
 static GENERATIONS: AtomicU64 = AtomicU64::new(BLOCK);
 /// The blocks of generations of all explorations.
 static BLOCKS: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
+
+/// By address of a place: the bytes of its data at its first access.
+static KEPT: Mutex<BTreeMap<usize, Box<[MaybeUninit<u8>]>>> = Mutex::new(BTreeMap::new());
 
 fn blocks() -> std::sync::MutexGuard<'static, BTreeSet<u64>> {
     BLOCKS.lock().unwrap_or_else(PoisonError::into_inner)
@@ -383,12 +389,43 @@ impl Run {
         }
     }
 
-    pub(super) fn register(&self, address: usize, value: Value, kind: Kind, has_birth: bool) -> u32 {
+    pub(super) fn register(
+        &self,
+        address: usize,
+        value: Value,
+        kind: Kind,
+        origin: (Code, Look),
+        has_birth: bool,
+    ) -> u32 {
         let (thread, _) = self.now();
         let birth = if has_birth && !self.is_flat() { self.allocation(address).and_then(|it| it.birth) } else { None };
         let mut objects = self.objects.borrow_mut();
-        objects.push(Object { address, kind, value, location: NONE, birth, registered_by: thread });
+        objects.push(Object { address, kind, value, location: NONE, origin, birth, registered_by: thread });
         objects.len() as u32 - 1
+    }
+
+    /// The data of a place is accessed for the first time in this execution. If it is the first time of all, it is
+    /// kept; otherwise it is made as it was then.
+    pub(super) fn refresh(&self, address: usize, is_first: bool, data: &mut [MaybeUninit<u8>]) {
+        // What was allocated in this execution is in no static.
+        if is_first && self.allocation(address).is_some() {
+            return;
+        }
+        let was_inside = self.is_in_allocator.replace(true);
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        match kept.get_mut(&address) {
+            Some(kept) if kept.len() == data.len() => {
+                if is_first {
+                    kept.copy_from_slice(data);
+                } else {
+                    data.copy_from_slice(kept);
+                }
+            }
+            _ if is_first => drop(kept.insert(address, data.into())),
+            _ => {}
+        }
+        drop(kept);
+        self.is_in_allocator.set(was_inside);
     }
 
     /// The place that was at this address when it was registered.
