@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
-use std::fs::{DirEntry, File};
+use std::fs::DirEntry;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use history::format::{self, Format, InputError, ReadOptions, Reader};
 use history::{History, visible};
 
 use crate::flags::Reading;
+use crate::panics;
 use crate::pipeline::{self, Source as _};
 use crate::progress::Progress;
 
@@ -249,7 +250,12 @@ struct Opened {
 /// The next history of a file, and how long reading it took.
 fn read(reader: &mut Reader) -> Option<(Result<History, InputError>, Duration)> {
     let begin = Instant::now();
-    reader.next().map(|result| (result, begin.elapsed()))
+    // The decoders of tables are not ours. The reader catches their panics.
+    let next = match reader.format() {
+        Some(Format::Parquet | Format::Arrow) => panics::noted(|| reader.next()),
+        _ => reader.next(),
+    };
+    next.map(|result| (result, begin.elapsed()))
 }
 
 impl pipeline::Source for Source<'_> {
@@ -292,8 +298,8 @@ impl Source<'_> {
             return Ok(None);
         }
         let begin = Instant::now();
-        let mut reader =
-            open(path, self.context.options, self.context.progress).map_err(|error| unreadable(error.to_string()))?;
+        let mut reader = panics::noted(|| open(path, self.context.options, self.context.progress))
+            .map_err(|error| unreadable(error.to_string()))?;
         let opening = begin.elapsed();
         let Some((first, parsing)) = read(&mut reader) else {
             return Err(unreadable("this holds no history: there is no operation in it".to_owned()));
@@ -368,13 +374,7 @@ pub(crate) fn open(path: &Path, options: &ReadOptions, progress: &Progress) -> i
     if path == Path::new("-") {
         return Ok(format::read(Box::new(io::stdin()), options));
     }
-    if progress.is_none() || path.is_dir() {
-        return format::open(path, options);
-    }
-    let file = File::open(path)?;
-    let size = file.metadata()?.len();
-    let options = ReadOptions { format: options.format.or_else(|| Format::from_path(path)), ..options.clone() };
-    Ok(format::read_sized(progress.of(file), Some(size), options))
+    format::open_watched(path, options, progress.watch())
 }
 
 /// A file, and which of its histories is meant: all of them or, for `FILE#k`, only number k. If there is a file whose

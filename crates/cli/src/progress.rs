@@ -1,12 +1,12 @@
 //! How far a run is: a line on the terminal. It appears after one second, so a shorter run shows none.
 
-use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use history::format::ReadOptions;
+use history::format::{ReadOptions, Watch};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::input;
@@ -58,17 +58,10 @@ impl Progress {
         Self(Some(bar))
     }
 
-    /// A reader of the file. The progress moves as the file is read.
-    pub(crate) fn of(&self, file: File) -> Box<dyn Read + Send> {
-        match &self.0 {
-            None => Box::new(file),
-            Some(bar) => Box::new(bar.wrap_read(file)),
-        }
-    }
-
-    /// Whether no progress is shown.
-    pub(crate) const fn is_none(&self) -> bool {
-        self.0.is_none()
+    /// Who is told how much is read. The progress moves as the files are read.
+    pub(crate) fn watch(&self) -> Option<Watch> {
+        let bar = self.0.clone()?;
+        Some(Arc::new(move |count| bar.inc(count)))
     }
 
     /// Runs `write` while the line is hidden, so that its output does not mix with the line.
