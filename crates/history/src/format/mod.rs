@@ -11,6 +11,8 @@
 //! | [`Format::Dbcop`] | `.json`, `.hist` | | transactions of dbcop 0.2: JSON; its text is read only |
 //! | [`Format::Bincode`] | `.bincode` | | transactions of dbcop's first version; read only |
 //! | [`Format::Cobra`] | a folder | | transactions of Cobra, a file for each session; read only |
+//! | [`Format::Porcupine`] | `.json`, a folder | | operations of Porcupine and of etcd's tests; read only |
+//! | [`Format::Tipocket`] | `.log` | | calls and answers of tipocket; read only |
 //!
 //! A [`Reader`] is an iterator of histories. It holds one history in memory at a time, never the whole file.
 //! Compression (gzip, zstd) is detected from the first bytes. The format is detected from the content, unless it is
@@ -45,6 +47,7 @@ mod dbcop;
 mod detect;
 mod edn;
 mod error;
+mod foreign;
 #[doc(hidden)]
 pub mod fuzz;
 mod input;
@@ -73,6 +76,7 @@ use serde::{Deserialize, Serialize};
 pub use cobra::is_cobra_folder;
 pub use detect::looks_like_history;
 pub use error::InputError;
+pub use foreign::is_client_folder;
 pub use write::{WriteError, Writer};
 
 use crate::history::{History, Object, OperationId};
@@ -102,11 +106,14 @@ pub enum Format {
     Cobra,
     /// Like [`Self::Cobra`], with timestamps after the beginnings and ends of transactions.
     CobraTimed,
+    /// A file, or a folder with one for each client.
+    Porcupine,
+    Tipocket,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Text,
         Self::JsonLines,
         Self::Edn,
@@ -117,6 +124,8 @@ impl Format {
         Self::Bincode,
         Self::Cobra,
         Self::CobraTimed,
+        Self::Porcupine,
+        Self::Tipocket,
     ];
 
     /// The formats that are written. The last two can say transactions only, and axe only memories.
@@ -135,6 +144,8 @@ impl Format {
             Self::Bincode => "bincode",
             Self::Cobra => "cobra",
             Self::CobraTimed => "cobra-timed",
+            Self::Porcupine => "porcupine",
+            Self::Tipocket => "tipocket",
         }
     }
 
@@ -190,6 +201,7 @@ enum State {
     DbcopText(dbcop::DbcopTextReader),
     Bincode(dbcop::BincodeReader),
     Cobra(cobra::CobraReader),
+    Foreign(foreign::ForeignReader),
     /// The input as a whole is bad. The error is handed out once.
     Failed(Option<InputError>),
 }
@@ -216,6 +228,10 @@ pub fn open(path: &Path, options: &ReadOptions) -> io::Result<Reader> {
     if metadata.is_dir() && (is_folder_format(options.format) || is_cobra_folder(path)) {
         let format = options.format.unwrap_or(Format::Cobra);
         return Ok(read_cobra(cobra::logs(path)?, format, options));
+    }
+    let is_of_clients = options.format.is_none_or(|format| format == Format::Porcupine);
+    if metadata.is_dir() && is_of_clients && is_client_folder(path) {
+        return read_clients(path, options);
     }
     if metadata.is_dir() {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "this is a directory"));
@@ -247,6 +263,17 @@ fn read_cobra(logs: Vec<cobra::Log>, format: Format, options: &ReadOptions) -> R
     let preset = Preset { format, object: None, initial: options.initial.clone(), reads_sets: false };
     let reader = cobra::CobraReader::new(logs, preset, format == Format::CobraTimed);
     Reader { format: Some(format), state: State::Cobra(reader), is_empty: false }
+}
+
+/// Reads the one history of a folder with a file of operations for each client.
+fn read_clients(folder: &Path, options: &ReadOptions) -> io::Result<Reader> {
+    let (object, initial) = (options.object, options.initial.clone());
+    let preset = Preset { format: Format::Porcupine, object, initial, reads_sets: false };
+    let state = match foreign::read_clients(folder, preset)? {
+        Ok(reader) => State::Foreign(reader),
+        Err(error) => State::Failed(Some(error)),
+    };
+    Ok(Reader { format: Some(Format::Porcupine), state, is_empty: false })
 }
 
 /// Like [`read`], for an input of known size. The reader can then reserve memory for the operations.
@@ -300,6 +327,12 @@ fn start(mut input: Input, options: ReadOptions) -> Result<(Format, State), Inpu
             let fault = Fault::new(0, "a history of Cobra is a folder, and this is a file");
             return Err(fault.expected("the folder with a file `*.log` for each session").in_line(0, b""));
         }
+        Format::Porcupine => {
+            State::Foreign(foreign::ForeignReader::new(vec![(None, input)], preset, foreign::Tool::Porcupine))
+        }
+        Format::Tipocket => {
+            State::Foreign(foreign::ForeignReader::new(vec![(None, input)], preset, foreign::Tool::Tipocket))
+        }
         Format::Text => State::Text(text::TextReader::new(input, preset)),
         Format::JsonLines if detect::is_variant(&mut input)? => State::JsonArray(json::ArrayReader::new(input, preset)),
         Format::JsonLines => State::JsonLines(json::JsonReader::new(input, preset)),
@@ -323,6 +356,15 @@ impl Reader {
     pub fn format(&self) -> Option<Format> {
         self.format
     }
+
+    /// What the reader has left out of the histories so far, in words: `compactions: 3`. It never changes a verdict for
+    /// the worse: without it, a history satisfies what it satisfied.
+    pub fn dropped(&self) -> Vec<String> {
+        match &self.state {
+            State::Foreign(reader) => reader.dropped(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 impl Iterator for Reader {
@@ -344,11 +386,14 @@ impl Iterator for Reader {
             State::DbcopText(reader) => reader.next(),
             State::Bincode(reader) => reader.next(),
             State::Cobra(reader) => reader.next(),
+            State::Foreign(reader) => reader.next(),
             State::Failed(error) => error.take().map(Err),
         };
         let was_empty = std::mem::take(&mut self.is_empty);
         if next.is_none() {
-            self.state = State::Failed(None);
+            if !matches!(self.state, State::Foreign(_)) {
+                self.state = State::Failed(None);
+            }
             if was_empty {
                 let fault = Fault::new(0, "no history in this file").expected("at least one operation");
                 return Some(Err(fault.in_line(1, b"")));
