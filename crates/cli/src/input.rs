@@ -42,9 +42,11 @@ pub(crate) enum Found {
 
 /// The files that a directory of a Jepsen store has besides its history.
 const OF_A_STORE: [&str; 7] =
-    ["jepsen.log", "results.edn", "history.txt", "test.fressian", BLOCKS, "test.edn", "timeline.html"];
-/// The file with the whole test. It has the history, too, and is taken if nothing else has.
+    ["jepsen.log", "results.edn", PRINTED, "test.fressian", BLOCKS, "test.edn", "timeline.html"];
+/// The file with the whole test. It has the history, too, and is taken if `history.edn` is not there.
 const BLOCKS: &str = "test.jepsen";
+/// The history as it was printed, which is taken if nothing else has it.
+const PRINTED: &str = "history.txt";
 
 /// A history and where it comes from.
 pub(crate) struct Input {
@@ -120,10 +122,10 @@ impl<'a> Sources<'a> {
 }
 
 impl Sources<'_> {
-    /// Whether a directory is one history, of Cobra.
+    /// Whether a directory is one history, of Cobra or of the clients of a test of etcd.
     fn is_history(&self, directory: &Path) -> bool {
         let is_forced = matches!(self.context.options.format, Some(Format::Cobra | Format::CobraTimed));
-        is_forced || format::is_cobra_folder(directory)
+        is_forced || format::is_cobra_folder(directory) || format::is_client_folder(directory)
     }
 }
 
@@ -171,7 +173,7 @@ fn of_directory(directory: &Path) -> Vec<Content> {
             files.push(history);
             continue;
         }
-        if format::is_cobra_folder(&directory) {
+        if format::is_cobra_folder(&directory) || format::is_client_folder(&directory) {
             files.push(directory);
             continue;
         }
@@ -361,8 +363,9 @@ pub(crate) fn size(files: &[PathBuf], options: &ReadOptions) -> Option<u64> {
 /// The history of a directory in which Jepsen stored a test. The other files there repeat it in other formats.
 fn history_of_store(entries: &[DirEntry]) -> Option<PathBuf> {
     let find = |name: &str| entries.iter().map(DirEntry::path).find(|path| path.file_name() == Some(OsStr::new(name)));
-    let history = ["history.edn", "history.edn.gz", "history.edn.zst", BLOCKS].into_iter().find_map(find)?;
-    OF_A_STORE.into_iter().any(|name| find(name).is_some()).then_some(history)
+    let history = ["history.edn", "history.edn.gz", "history.edn.zst", BLOCKS, PRINTED].into_iter().find_map(find)?;
+    let is_beside = |name| find(name).is_some_and(|path| path != history || name == BLOCKS);
+    OF_A_STORE.into_iter().any(is_beside).then_some(history)
 }
 
 fn name(path: &Path) -> Arc<str> {

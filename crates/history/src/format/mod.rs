@@ -13,6 +13,8 @@
 //! | [`Format::Cobra`] | a folder | | transactions of Cobra, a file for each session; read only |
 //! | [`Format::Parquet`] | `.parquet` | a column `history` | a row for each operation; with the feature `arrow` |
 //! | [`Format::Arrow`] | `.arrow` | a column `history` | the same in Arrow IPC, as a file or a stream |
+//! | [`Format::Porcupine`] | `.json`, a folder | | operations of Porcupine and of etcd's tests; read only |
+//! | [`Format::Tipocket`] | `.log` | | calls and answers of tipocket; read only |
 //!
 //! A [`Reader`] is an iterator of histories. It holds one history in memory at a time, never the whole file.
 //! Compression (gzip, zstd) is detected from the first bytes. The format is detected from the content, unless it is
@@ -47,6 +49,7 @@ mod dbcop;
 mod detect;
 mod edn;
 mod error;
+mod foreign;
 #[doc(hidden)]
 pub mod fuzz;
 mod input;
@@ -78,6 +81,7 @@ use serde::{Deserialize, Serialize};
 pub use cobra::is_cobra_folder;
 pub use detect::looks_like_history;
 pub use error::InputError;
+pub use foreign::is_client_folder;
 pub use write::{WriteError, Writer};
 
 use crate::history::{History, Object, OperationId};
@@ -111,6 +115,9 @@ pub enum Format {
     Parquet,
     /// The same in Arrow IPC, as a file or a stream.
     Arrow,
+    /// A file, or a folder with one for each client.
+    Porcupine,
+    Tipocket,
 }
 
 impl Format {
@@ -128,6 +135,8 @@ impl Format {
         Self::CobraTimed,
         Self::Parquet,
         Self::Arrow,
+        Self::Porcupine,
+        Self::Tipocket,
     ];
 
     /// The formats that are written. The last two can say transactions only, and axe only memories.
@@ -149,6 +158,8 @@ impl Format {
             Self::CobraTimed => "cobra-timed",
             Self::Parquet => "parquet",
             Self::Arrow => "arrow",
+            Self::Porcupine => "porcupine",
+            Self::Tipocket => "tipocket",
         }
     }
 
@@ -216,6 +227,7 @@ enum State {
     Cobra(cobra::CobraReader),
     #[cfg(feature = "arrow")]
     Table(Box<table::TableReader>),
+    Foreign(foreign::ForeignReader),
     /// The input as a whole is bad. The error is handed out once.
     Failed(Option<InputError>),
 }
@@ -247,6 +259,10 @@ pub fn open_watched(path: &Path, options: &ReadOptions, watch: Option<Watch>) ->
     if metadata.is_dir() && (is_folder_format(options.format) || is_cobra_folder(path)) {
         let format = options.format.unwrap_or(Format::Cobra);
         return Ok(read_cobra(cobra::logs(path)?, format, options));
+    }
+    let is_of_clients = options.format.is_none_or(|format| format == Format::Porcupine);
+    if metadata.is_dir() && is_of_clients && is_client_folder(path) {
+        return read_clients(path, options);
     }
     if metadata.is_dir() {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "this is a directory"));
@@ -347,6 +363,17 @@ fn read_cobra(logs: Vec<cobra::Log>, format: Format, options: &ReadOptions) -> R
     Reader { format: Some(format), state: State::Cobra(reader), is_empty: false }
 }
 
+/// Reads the one history of a folder with a file of operations for each client.
+fn read_clients(folder: &Path, options: &ReadOptions) -> io::Result<Reader> {
+    let (object, initial) = (options.object, options.initial.clone());
+    let preset = Preset { format: Format::Porcupine, object, initial, reads_sets: false };
+    let state = match foreign::read_clients(folder, preset)? {
+        Ok(reader) => State::Foreign(reader),
+        Err(error) => State::Failed(Some(error)),
+    };
+    Ok(Reader { format: Some(Format::Porcupine), state, is_empty: false })
+}
+
 /// Like [`read`], for an input of known size. The reader can then reserve memory for the operations.
 pub fn read_sized(input: Box<dyn Read + Send>, size: Option<u64>, options: ReadOptions) -> Reader {
     begin(Input::new(input, size), options)
@@ -403,6 +430,12 @@ fn start(mut input: Input, options: ReadOptions) -> Result<(Format, State), Inpu
             let fault = Fault::new(0, "a history of Cobra is a folder, and this is a file");
             return Err(fault.expected("the folder with a file `*.log` for each session").in_line(0, b""));
         }
+        Format::Porcupine => {
+            State::Foreign(foreign::ForeignReader::new(vec![(None, input)], preset, foreign::Tool::Porcupine))
+        }
+        Format::Tipocket => {
+            State::Foreign(foreign::ForeignReader::new(vec![(None, input)], preset, foreign::Tool::Tipocket))
+        }
         Format::Text => State::Text(text::TextReader::new(input, preset)),
         Format::JsonLines if detect::is_variant(&mut input)? => State::JsonArray(json::ArrayReader::new(input, preset)),
         Format::JsonLines => State::JsonLines(json::JsonReader::new(input, preset)),
@@ -428,6 +461,15 @@ impl Reader {
     pub fn format(&self) -> Option<Format> {
         self.format
     }
+
+    /// What the reader has left out of the histories so far, in words: `compactions: 3`. It never changes a verdict for
+    /// the worse: without it, a history satisfies what it satisfied.
+    pub fn dropped(&self) -> Vec<String> {
+        match &self.state {
+            State::Foreign(reader) => reader.dropped(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 impl Iterator for Reader {
@@ -451,11 +493,14 @@ impl Iterator for Reader {
             State::Cobra(reader) => reader.next(),
             #[cfg(feature = "arrow")]
             State::Table(reader) => reader.next(),
+            State::Foreign(reader) => reader.next(),
             State::Failed(error) => error.take().map(Err),
         };
         let was_empty = std::mem::take(&mut self.is_empty);
         if next.is_none() {
-            self.state = State::Failed(None);
+            if !matches!(self.state, State::Foreign(_)) {
+                self.state = State::Failed(None);
+            }
             if was_empty {
                 let fault = Fault::new(0, "no history in this file").expected("at least one operation");
                 return Some(Err(fault.in_line(1, b"")));

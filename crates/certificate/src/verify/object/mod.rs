@@ -25,7 +25,7 @@ use std::collections::HashSet;
 use history::{History, KeyId, Method, Object, OperationId, Outcome, Value};
 
 use super::{Place, Refusal, fault};
-use crate::{Certificate, Evidence, Model, Verdict};
+use crate::{Certificate, Evidence, Model, Verdict, specification};
 
 /// A moment after all others.
 const END: u64 = u64::MAX - 2;
@@ -33,6 +33,10 @@ const END: u64 = u64::MAX - 2;
 pub(super) fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusal> {
     if !history.has_calls() && !history.operations().is_empty() {
         return fault(Place::Linearization, "the history has no calls and returns");
+    }
+    if specification::etcd::is_of(history) {
+        let read = specification::etcd::read;
+        return specification::verify_recorded(&specification::etcd::Etcd, read, certificate, history);
     }
     if history.object() == Object::Open {
         return Err(Refusal::NotBuiltIn(history.object_name().to_owned()));
