@@ -70,7 +70,7 @@ fn counters() {
                 })
                 .collect();
             let sum: usize = others.into_iter().map(|other| other.join().unwrap()).sum();
-            assert_eq!(sum, (0..threads).sum());
+            assert_eq!(sum, (0..threads).sum::<usize>());
             assert_eq!(counter.load(Relaxed), threads);
         });
         assert!(verdict.finding.is_none() && verdict.is_complete, "{verdict}");
