@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use crate::BAD;
+use crate::check::corpus::Shard;
 use crate::check::printer::Printer;
 use crate::check::state::{End, Header, Recorded};
 use crate::flags::Merge;
@@ -44,6 +45,7 @@ pub(crate) fn run(flags: &Merge) -> u8 {
 fn part(path: &Path) -> Result<Part<'_>, String> {
     let (header, recorded, _) = Recorded::load(path).map_err(|error| error.to_string())?;
     let header = header.ok_or("this state is empty: its run has not begun")?;
+    header.shard.to_string().parse::<Shard>()?;
     let Some(End { told, stopped }) = recorded.end else {
         return Err(format!("shard {} is not finished: run it again with the same flags", header.shard));
     };
@@ -70,12 +72,13 @@ fn examine<'a>(parts: &[Part<'a>]) -> Result<(), (&'a Path, String)> {
             return Err((part.path, format!("shard {shard} is given twice, here and in {}", output::shown(same.path))));
         }
     }
+    // The parts are different shards, so one of the first numbers is missing if any is.
     let is_there = |number: u32| parts.iter().any(|part| part.header.shard.number == number);
-    let mut missing = (1..=of).filter(|&number| !is_there(number));
-    match (missing.next(), missing.count()) {
+    let first_missing = (1..=of).find(|&number| !is_there(number));
+    match (first_missing, of as usize - parts.len()) {
         (None, _) => Ok(()),
-        (Some(number), 0) => Err((first.path, format!("shard {number}/{of} is missing"))),
-        (Some(number), more) => Err((first.path, format!("shard {number}/{of} and {more} more are missing"))),
+        (Some(number), 1) => Err((first.path, format!("shard {number}/{of} is missing"))),
+        (Some(number), all) => Err((first.path, format!("shard {number}/{of} and {} more are missing", all - 1))),
     }
 }
 
