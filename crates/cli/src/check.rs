@@ -19,7 +19,7 @@ use crate::book::{Book, Leaf};
 use crate::ci::{Cases, Junit};
 use crate::fault::Fault;
 use crate::flags::{Check, Choice};
-use crate::input::{Found, Input, Sources};
+use crate::input::{Found, Input, Sources, is_small};
 use crate::output::{self, Palette};
 use crate::progress::Progress;
 use crate::{BAD, json, panics, pipeline};
@@ -62,7 +62,7 @@ pub(crate) fn run(flags: &Check) -> u8 {
             return BAD;
         }
     };
-    let jobs = jobs(flags.jobs);
+    let jobs = if is_small(&flags.files) { 1 } else { jobs(flags.jobs) };
     let teller = Teller { flags, out: Palette::stdout(), err: Palette::stderr() };
     let progress = if flags.quiet { Progress::none() } else { Progress::on_terminal() };
     let mut stdout = BufWriter::with_capacity(1 << 16, io::stdout());

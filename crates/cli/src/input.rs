@@ -45,6 +45,9 @@ const OF_A_STORE: [&str; 7] =
 /// The file with the whole test. It has the history, too, and is taken if nothing else has.
 const BLOCKS: &str = "test.jepsen";
 
+/// A file of fewer bytes is small.
+const SMALL: u64 = 1 << 16;
+
 /// A history and where it comes from.
 pub(crate) struct Input {
     /// The history itself.
@@ -332,6 +335,12 @@ fn history_of_store(entries: &[DirEntry]) -> Option<PathBuf> {
 
 fn name(path: &Path) -> Arc<str> {
     path.display().to_string().into()
+}
+
+/// Whether there is a single file to read, and a small one. Then it is not worth while to ask for anything.
+pub(crate) fn is_small(files: &[PathBuf]) -> bool {
+    let [file] = files else { return false };
+    std::fs::metadata(selected(file).0).is_ok_and(|data| data.is_file() && data.len() < SMALL)
 }
 
 /// The histories of a file, or of standard input for `-`. `progress` shows how much of the file has been read.
