@@ -48,6 +48,9 @@ const BLOCKS: &str = "test.jepsen";
 /// The history as it was printed, which is taken if nothing else has it.
 const PRINTED: &str = "history.txt";
 
+/// A file of fewer bytes is small.
+const SMALL: u64 = 1 << 16;
+
 /// A history and where it comes from.
 pub(crate) struct Input {
     /// The history itself.
@@ -370,6 +373,12 @@ fn history_of_store(entries: &[DirEntry]) -> Option<PathBuf> {
 
 fn name(path: &Path) -> Arc<str> {
     path.display().to_string().into()
+}
+
+/// Whether there is a single file to read, and a small one. Then it is not worth while to ask for anything.
+pub(crate) fn is_small(files: &[PathBuf]) -> bool {
+    let [file] = files else { return false };
+    std::fs::metadata(selected(file).0).is_ok_and(|data| data.is_file() && data.len() < SMALL)
 }
 
 /// The histories of a file, or of standard input for `-`. `progress` shows how much of the file has been read.

@@ -23,6 +23,7 @@ mod monitor;
 mod observe;
 mod output;
 mod page;
+mod pages;
 mod panics;
 mod pipeline;
 mod probe;
@@ -60,6 +61,9 @@ fn main() -> ExitCode {
             return ExitCode::from(tell(&parse(&shown).err().unwrap_or(error)));
         }
     };
+    if !matches!(&flags.command, Command::Check(flags) if input::is_small(&flags.files)) {
+        pages::allow_huge();
+    }
     let status = match flags.command {
         Command::Check(flags) => check::run(&flags),
         Command::Classify(flags) => classify::run(&flags),

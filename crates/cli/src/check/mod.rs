@@ -26,7 +26,7 @@ use self::teller::{Printout, Teller};
 use crate::book::Book;
 use crate::ci::Junit;
 use crate::flags::{Check, Choice};
-use crate::input::{Found, Sources};
+use crate::input::{Found, Sources, is_small};
 use crate::output::{self, Palette};
 use crate::progress::Progress;
 use crate::{BAD, pipeline};
@@ -75,7 +75,7 @@ pub(crate) fn run(flags: &Check) -> u8 {
     if let (Some(state), false) = (&state, flags.quiet) {
         tell_recorded(state);
     }
-    let jobs = jobs(flags.jobs);
+    let jobs = if is_small(&flags.files) { 1 } else { jobs(flags.jobs) };
     // What a state keeps may be printed elsewhere.
     let [out, err] = match state {
         None => [Palette::stdout(), Palette::stderr()],
