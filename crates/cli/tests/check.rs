@@ -518,6 +518,22 @@ fn the_kernel_is_counted() {
     // other locations may come in either order.
     assert_eq!((ran.status, &record["pairs"], &record["st"], &record["kernel"]), (0, &3.into(), &0.into(), &1.into()));
     assert!(seriatim(["kernel", history]).out.contains("3 pairs of writes, 1 in the kernel (33.33%)"));
+    // The pairs themselves: one is in the kernel, and no weaker order has it.
+    let ran = seriatim(["kernel", "--pairs", history]);
+    assert_eq!((ran.out.matches(": kernel\n").count(), ran.out.matches(": open\n").count()), (1, 2), "{}", ran.out);
+    let record = &json(&seriatim(["kernel", "--pairs", "--json", history]).out)[0];
+    let writes = record["writes"].as_array().unwrap();
+    let forced: Vec<_> = writes.iter().filter(|pair| pair["orders"] == serde_json::json!(["kernel"])).collect();
+    assert!(writes.len() == 3 && forced.len() == 1, "{record}");
+    // A corpus has a summary.
+    let atomic = &files.path("atomic.hist");
+    assert_eq!(seriatim(["gen", "--operations", "60", "--histories", "5", "-o", atomic]).status, 0);
+    let ran = seriatim(["kernel", atomic, history]);
+    assert!(ran.out.contains("\n6 histories: ") && ran.out.contains("\n  wsc: the whole kernel in "), "{}", ran.out);
+    let summary = json(&seriatim(["kernel", "--json", atomic, history]).out).pop().unwrap();
+    assert_eq!((&summary["kind"], &summary["histories"]), (&"summary".into(), &6.into()));
+    assert!(summary["st"]["whole"].as_f64().unwrap() < 100.0 && summary["st"]["others"].is_number(), "{summary}");
+
     let buffering = &files.write("sb.hist", STORE_BUFFERING);
     assert_eq!(seriatim(["kernel", buffering]).status, 1);
     assert_eq!(seriatim(["kernel", "--timeout", "0", history]).status, 3);

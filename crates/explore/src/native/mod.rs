@@ -22,6 +22,8 @@ mod replay;
 mod runtime;
 pub mod sync;
 pub mod thread;
+mod titles;
+mod visit;
 
 use std::fmt;
 use std::ops::ControlFlow;

@@ -11,6 +11,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +20,7 @@ use std::sync::{Mutex, PoisonError};
 use corosensei::Yielder;
 use rustc_hash::FxHashMap;
 
-use super::place::{Kind, written};
+use super::place::{Kind, Look, written};
 use super::sync::Counter;
 use super::thread::Thread;
 use crate::graph::NONE;
@@ -52,7 +53,9 @@ pub(super) enum LocalValue {
 /// A thread of the program.
 pub(super) struct Context {
     pub(super) handle: Thread,
-    yielder: Cell<*const Yielder<Value, Request>>,
+    yielder: Cell<*const Yielder<Value, ()>>,
+    /// What the thread wants.
+    pub(super) request: Cell<Option<Request>>,
     /// How many threads it has made.
     made: Cell<u32>,
     /// How many events it has had.
@@ -65,6 +68,7 @@ impl Context {
         Self {
             handle,
             yielder: Cell::new(ptr::null()),
+            request: Cell::new(None),
             made: Cell::new(0),
             had: Cell::new(0),
             locals: RefCell::default(),
@@ -102,6 +106,8 @@ pub(super) struct Object {
     pub(super) value: Value,
     /// Its location in the graph, if it has one.
     pub(super) location: u32,
+    /// Where it was made, and how its values are shown.
+    pub(super) origin: (Code, Look),
     /// The thread that has allocated it, and how many events that had then. All accesses of others must happen after.
     pub(super) birth: Option<(u32, u32)>,
     /// The thread that has registered it.
@@ -170,6 +176,9 @@ static GENERATIONS: AtomicU64 = AtomicU64::new(BLOCK);
 /// The blocks of generations of all explorations.
 static BLOCKS: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
 
+/// By address of a place: the bytes of its data at its first access.
+static KEPT: Mutex<BTreeMap<usize, Box<[MaybeUninit<u8>]>>> = Mutex::new(BTreeMap::new());
+
 fn blocks() -> std::sync::MutexGuard<'static, BTreeSet<u64>> {
     BLOCKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -195,7 +204,7 @@ pub(super) fn expect<'a>() -> &'a Run {
 /// Runs the code of a thread on the stack of its coroutine.
 pub(super) fn run(
     context: *const Context,
-    yielder: &Yielder<Value, Request>,
+    yielder: &Yielder<Value, ()>,
     code: Box<dyn FnOnce()>,
 ) -> Result<(), String> {
     // SAFETY: the context lives as long as the coroutine.
@@ -277,6 +286,7 @@ impl Run {
     }
 
     /// Lets code of a thread run: all that it does belongs to this run.
+    #[inline]
     pub(super) fn enter<R>(&self, thread: *const Context, action: impl FnOnce() -> R) -> R {
         self.current.set(thread);
         let before = RUN.replace(self);
@@ -326,8 +336,9 @@ impl Run {
         let context = self.current.get();
         assert!(!context.is_null(), "only threads of the program access what is modelled");
         // SAFETY: the context lives as long as the thread, and the yielder as long as its function, below this call.
-        let yielder = unsafe { &*(*context).yielder.get() };
-        yielder.suspend(request)
+        let (context, yielder) = unsafe { (&*context, &*(*context).yielder.get()) };
+        context.request.set(Some(request));
+        yielder.suspend(())
     }
 
     /// A step in flat memory. None if it needs an event.
@@ -378,12 +389,43 @@ impl Run {
         }
     }
 
-    pub(super) fn register(&self, address: usize, value: Value, kind: Kind, has_birth: bool) -> u32 {
+    pub(super) fn register(
+        &self,
+        address: usize,
+        value: Value,
+        kind: Kind,
+        origin: (Code, Look),
+        has_birth: bool,
+    ) -> u32 {
         let (thread, _) = self.now();
         let birth = if has_birth && !self.is_flat() { self.allocation(address).and_then(|it| it.birth) } else { None };
         let mut objects = self.objects.borrow_mut();
-        objects.push(Object { address, kind, value, location: NONE, birth, registered_by: thread });
+        objects.push(Object { address, kind, value, location: NONE, origin, birth, registered_by: thread });
         objects.len() as u32 - 1
+    }
+
+    /// The data of a place is accessed for the first time in this execution. If it is the first time of all, it is
+    /// kept; otherwise it is made as it was then.
+    pub(super) fn refresh(&self, address: usize, is_first: bool, data: &mut [MaybeUninit<u8>]) {
+        // What was allocated in this execution is in no static.
+        if is_first && self.allocation(address).is_some() {
+            return;
+        }
+        let was_inside = self.is_in_allocator.replace(true);
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        match kept.get_mut(&address) {
+            Some(kept) if kept.len() == data.len() => {
+                if is_first {
+                    kept.copy_from_slice(data);
+                } else {
+                    data.copy_from_slice(kept);
+                }
+            }
+            _ if is_first => drop(kept.insert(address, data.into())),
+            _ => {}
+        }
+        drop(kept);
+        self.is_in_allocator.set(was_inside);
     }
 
     /// The place that was at this address when it was registered.

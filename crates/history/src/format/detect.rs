@@ -27,7 +27,8 @@ pub(super) fn extension(path: &Path) -> Option<String> {
 /// Whether a file that was found in a directory is a history, by its extension (also `.log`), else by its content.
 pub fn looks_like_history(path: &Path) -> io::Result<bool> {
     let extension = extension(path);
-    let known = ["hist", "jsonl", "edn", "axe", "log", "jepsen", "bincode", "csv"];
+    let known =
+        ["hist", "jsonl", "edn", "axe", "log", "jepsen", "bincode", "csv", "parquet", "arrow", "arrows", "feather"];
     if extension.is_some_and(|extension| known.contains(&extension.as_str())) {
         return Ok(true);
     }
@@ -64,6 +65,15 @@ pub(super) fn detect(input: &mut Input) -> Result<Format, InputError> {
         )
     };
     Err(fault.in_line(line, &text))
+}
+
+/// The format of the table that begins with these bytes, if it is one.
+pub(super) fn table(bytes: &[u8]) -> Option<Format> {
+    match bytes {
+        [b'P', b'A', b'R', b'1', ..] => Some(Format::Parquet),
+        [b'A', b'R', b'R', b'O', b'W', b'1', ..] | [0xff, 0xff, 0xff, 0xff, ..] => Some(Format::Arrow),
+        _ => None,
+    }
 }
 
 /// The format of a single line.
@@ -140,6 +150,9 @@ fn judge(bytes: &[u8], is_all: bool) -> Option<Judgement> {
     let guess = |format, is_certain| Some(Judgement::Format(Guess { format, is_certain, is_variant: false }));
     let intervals = Judgement::Format(Guess { format: Format::Text, is_certain: true, is_variant: true });
     let (mut has_comment, mut has_object) = (false, false);
+    if let Some(format) = table(bytes) {
+        return guess(format, true);
+    }
     // No text has zero bytes.
     if bytes.get(7) == Some(&0) {
         return match bytes.len() < 48 && !is_all {

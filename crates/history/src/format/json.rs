@@ -228,6 +228,13 @@ pub(super) fn read_object<'a>(line: &'a [u8], record: &mut Record<'a>) -> Result
     Ok(())
 }
 
+/// Whether a text is one value of JSON.
+#[cfg(feature = "arrow")]
+pub(super) fn is_value(text: &[u8]) -> bool {
+    let mut scanner = Scanner { bytes: text, at: 0 };
+    scanner.value().is_ok() && scanner.at == text.len() && std::str::from_utf8(text).is_ok()
+}
+
 struct Scanner<'a> {
     bytes: &'a [u8],
     at: usize,

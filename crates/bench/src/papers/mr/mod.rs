@@ -1,0 +1,66 @@
+//! MR: *Monitoring Refinement via Symbolic Reasoning*, section 6.
+//!
+//! The histories are runs of ten structures ([`structures`], [`runs`]). With `SERIATIM_SHARED_DATA` set to a folder that
+//! holds those of the paper (`violin/`), these are measured, too.
+
+mod completeness;
+mod runs;
+mod scalability;
+mod structures;
+
+use std::path::PathBuf;
+
+use baseline::refinement::{ENUMERATE, SYMBOLIC, counting};
+use history::History;
+use object::mr::Checker;
+
+use crate::{Experiment, Series};
+
+/// The experiments of the paper.
+pub(super) fn all() -> Vec<Box<dyn Experiment>> {
+    vec![
+        Box::new(scalability::Scalability::STEPS),
+        Box::new(scalability::Scalability::NORMALIZED),
+        Box::new(completeness::Completeness),
+    ]
+}
+
+/// A checker of the paper, and whether it forgets matches.
+#[derive(Copy, Clone)]
+struct Entrant {
+    name: &'static str,
+    checker: Checker,
+    remove_matches: bool,
+}
+
+const fn entrant(name: &'static str, checker: Checker, remove_matches: bool) -> Entrant {
+    Entrant { name, checker, remove_matches }
+}
+
+/// The checkers of Figures 12 and 13; COUNTING is in Figure 14 alone.
+const ENTRANTS: [Entrant; 7] = [
+    entrant("ENUMERATE", ENUMERATE, false),
+    entrant("SYMBOLIC", SYMBOLIC, false),
+    entrant("SYMBOLIC+R", SYMBOLIC, true),
+    entrant("SATURATE", Checker::SATURATE, false),
+    entrant("SATURATE+R", Checker::SATURATE, true),
+    entrant("COUNTING(4)", counting(4), false),
+    entrant("COUNTING(2)", counting(2), false),
+];
+
+/// The column of Seriatim.
+const OURS: &str = Series::OURS[0].name;
+
+/// The histories of the paper in this folder, if there are any.
+fn originals(folder: &str) -> Vec<PathBuf> {
+    let Some(data) = std::env::var_os("SERIATIM_SHARED_DATA") else { return Vec::new() };
+    let folder = PathBuf::from(data).join("violin/generated").join(folder);
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    files
+}
+
+fn read(path: &std::path::Path) -> Result<History, String> {
+    History::open(path).map_err(|error| format!("{}: {error}", path.display()))
+}
