@@ -122,7 +122,7 @@ pub enum Format {
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Text,
         Self::JsonLines,
         Self::Edn,
