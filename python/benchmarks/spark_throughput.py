@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow
 import pyspark
@@ -82,7 +83,7 @@ def measure(corpus: Path, executors: int, logs: Path) -> dict[str, float]:
     frame = session.read.parquet(str(corpus / "corpus.parquet"))
     work = timed(on_spark._of_rows(("tso",), None, 60.0))
 
-    def run() -> list[object]:
+    def run() -> list[Any]:
         placed = on_spark._placed(frame.withColumn("history", F.col("history").cast("string")), 8 * executors)
         return list(placed.mapInArrow(work, on_spark.SCHEMA).select("history", "verdict", "reason").collect())
 

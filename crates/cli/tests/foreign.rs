@@ -42,6 +42,12 @@ fn a_report_of_etcd() {
     assert_eq!(seriatim(["check", &again]).status, 1);
     assert_eq!(seriatim(["report", &bad, "-o", &files.path("page.html")]).status, 1);
     assert_eq!(seriatim(["explain", &bad]).status, 1);
+    // A run that was kept is refused when the file of a client has changed.
+    let state = files.path("run.state");
+    assert_eq!(seriatim(["check", "--state", &state, &good]).status, 0);
+    assert_eq!(seriatim(["check", "--state", &state, &good]).status, 0);
+    files.write("reports/good/client-2/operations.json", line(2, [8, 9], RANGE, fresh));
+    assert_eq!(seriatim(["check", "--state", &state, &good]).status, 2);
     // An operation that the object does not have.
     let strange = files.write("strange.hist", "# @object etcd\n[0] call put x\n[0] return \"rev=2\"\n");
     let ran = seriatim(["check", &strange]);

@@ -37,5 +37,5 @@ pub fn check_named(history: &History, options: &Options) -> Result<Decision, Obj
         NotRead::Operation { operation, .. } => ObjectError::NotOfObject(operation),
         _ => ObjectError::NoCalls,
     })?;
-    Ok(check_calls(&etcd::Etcd, &calls, options))
+    Ok(check_calls(&etcd::Etcd::new(&calls), &calls, options))
 }

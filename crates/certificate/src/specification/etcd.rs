@@ -7,22 +7,73 @@
 //!
 //! An answer may tell less than all: only the revision, or entries without versions. What it tells is part of the
 //! [operation](Asked), so that the specification answers as much.
+//!
+//! A request without an answer may have taken effect at any later time, or never. But each revision is made by one
+//! request. So what is known of the revisions ([`Etcd::new`]) says where such a request cannot have taken effect: at a
+//! revision that an answered request made, at one that is shown with another key or value, and after the last revision
+//! that anybody saw, where it makes no difference. Nor does it make one if it changed nothing. This leaves out no order
+//! that explains all answers, and keeps a search from trying all subsets of such requests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use history::etcd::{Action, Answer, Condition, Entry, OBJECT, Request, Response};
 use history::{History, Object};
 
-use super::{Recorded, Sequential};
+use super::{Calls, Recorded, Sequential};
 
 /// Whether a history is one of etcd.
 pub fn is_of(history: &History) -> bool {
     history.object() == Object::Open && history.object_name() == OBJECT
 }
 
-/// The key-value store of etcd.
-#[derive(Copy, Clone, Debug, Default)]
-pub struct Etcd;
+/// The key-value store of etcd, and what is known of its revisions.
+#[derive(Clone, Debug, Default)]
+pub struct Etcd {
+    /// The revisions that requests made which were answered.
+    made: BTreeSet<i64>,
+    /// The key and the value that were written at a revision.
+    shown: BTreeMap<i64, (String, String)>,
+    /// The last revision that anybody saw.
+    last: i64,
+}
+
+impl Etcd {
+    /// The store of these calls.
+    pub fn new(calls: &Calls<Self>) -> Self {
+        let mut etcd = Self::default();
+        for call in calls {
+            let Some(response) = call.result() else { continue };
+            etcd.last = etcd.last.max(response.revision);
+            let request = &call.operation.request;
+            let (actions, answers) = match &response.answers {
+                Some((true, answers)) => (&request.then, &answers[..]),
+                Some((false, answers)) => (&request.otherwise, &answers[..]),
+                None => continue,
+            };
+            let is_change = |action: &Action| matches!(action, Action::Put { .. });
+            let has_deleted = |answer: &Answer| matches!(answer, Answer::Deleted(count) if *count > 0);
+            if actions.iter().any(is_change) || answers.iter().any(has_deleted) {
+                etcd.made.insert(response.revision);
+            }
+            for answer in answers {
+                let Answer::Range(_, entries) = answer else { continue };
+                for entry in entries {
+                    etcd.shown.insert(entry.revision, (entry.key.clone(), entry.value.clone()));
+                }
+            }
+        }
+        etcd
+    }
+
+    /// Whether a request of which nobody knows the end may have made this revision.
+    fn may_make(&self, revision: i64, actions: &[Action]) -> bool {
+        let writes = |(key, value): &(String, String)| {
+            let is_it = |action: &Action| matches!(action, Action::Put { key: k, value: v } if k == key && v == value);
+            actions.iter().any(is_it)
+        };
+        revision <= self.last && !self.made.contains(&revision) && self.shown.get(&revision).is_none_or(writes)
+    }
+}
 
 /// What the store remembers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -47,6 +98,8 @@ pub struct Asked {
     is_whole: bool,
     /// Whether entries have versions.
     has_versions: bool,
+    /// Whether there is no answer.
+    is_open: bool,
 }
 
 /// Reads a recorded operation.
@@ -66,7 +119,8 @@ pub fn read(recorded: &Recorded) -> Option<(Asked, Option<Response>)> {
     });
     let has_versions = entries.flatten().any(|entry| entry.version.is_some());
     let is_whole = response.as_ref().is_none_or(|response| response.answers.is_some());
-    Some((Asked { request, is_whole, has_versions }, response))
+    let is_open = response.is_none();
+    Some((Asked { request, is_whole, has_versions, is_open }, response))
 }
 
 impl Sequential for Etcd {
@@ -93,6 +147,9 @@ impl Sequential for Etcd {
         let answers: Vec<Answer> =
             actions.iter().map(|action| next.run(action, store.revision + 1, asked.has_versions, is_changed)).collect();
         next.revision += i64::from(*is_changed);
+        if asked.is_open && !(*is_changed && self.may_make(next.revision, actions)) {
+            return None;
+        }
         let response = Response { revision: next.revision, answers: asked.is_whole.then_some((is_then, answers)) };
         Some((next, response))
     }

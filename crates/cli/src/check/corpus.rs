@@ -106,13 +106,17 @@ impl Corpus {
     }
 }
 
-/// The size and the checksum of a file, or of all files of a directory.
+/// The size and the checksum of a file, or of all files of a directory and of the directories in it.
 fn content(path: &Path) -> io::Result<(u64, u32)> {
     let mut hasher = crc32fast::Hasher::new();
     let mut size = 0;
     let mut files = vec![path.to_owned()];
     if path.is_dir() {
-        files = fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+        let list = |path: &Path| fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>();
+        files = list(path)?;
+        for directory in files.clone().iter().filter(|path| path.is_dir()) {
+            files.extend(list(directory)?);
+        }
         files.sort();
     }
     let mut buffer = vec![0; 1 << 16];

@@ -35,8 +35,10 @@ pub(super) fn verify(certificate: &Certificate, history: &History) -> Result<(),
         return fault(Place::Linearization, "the history has no calls and returns");
     }
     if specification::etcd::is_of(history) {
-        let read = specification::etcd::read;
-        return specification::verify_recorded(&specification::etcd::Etcd, read, certificate, history);
+        let calls = specification::recorded(history, specification::etcd::read);
+        let calls = calls.or_else(|error| fault(Place::Linearization, error.to_string()))?;
+        let etcd = specification::etcd::Etcd::new(&calls);
+        return specification::verify(&etcd, &calls, certificate.verdict, &certificate.evidence);
     }
     if history.object() == Object::Open {
         return Err(Refusal::NotBuiltIn(history.object_name().to_owned()));
