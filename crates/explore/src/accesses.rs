@@ -42,20 +42,10 @@ impl Graph {
         let mut ends = vec![None; is_joined.len()];
         for (slot, event) in self.events.iter().enumerate().filter(|(_, event)| !event.waits()) {
             let (thread, number) = (event.thread, accesses.len() as u32);
-            let sent = |location| Access {
-                thread,
-                kind: Kind::Write,
-                location,
-                order: MemoryOrder::Release,
-                source: None,
-            };
-            let received = |location, source| Access {
-                thread,
-                kind: Kind::Read,
-                location,
-                order: MemoryOrder::Acquire,
-                source,
-            };
+            let sent =
+                |location| Access { thread, kind: Kind::Write, location, order: MemoryOrder::Release, source: None };
+            let received =
+                |location, source| Access { thread, kind: Kind::Read, location, order: MemoryOrder::Acquire, source };
             let order = memory_order(event.order());
             match event.step {
                 Step::Choice(_) | Step::Access { .. } => {}
@@ -73,7 +63,8 @@ impl Graph {
                         (_, true) => Kind::Rmw,
                         (_, false) => Kind::Read,
                     };
-                    let source = if kind.reads() { numbers.get(event.source as usize).copied().flatten() } else { None };
+                    let source =
+                        if kind.reads() { numbers.get(event.source as usize).copied().flatten() } else { None };
                     numbers[slot] = Some(number);
                     accesses.push(Access { thread, kind, location, order, source });
                 }

@@ -257,12 +257,7 @@ impl State {
     }
 
     const fn of(word: usize) -> Self {
-        Self {
-            phase: word >> 26,
-            is_pending: word >> 25 & 1 == 1,
-            inserts: word >> 24 & 1 == 1,
-            node: word & NOBODY,
-        }
+        Self { phase: word >> 26, is_pending: word >> 25 & 1 == 1, inserts: word >> 24 & 1 == 1, node: word & NOBODY }
     }
 }
 

@@ -145,7 +145,10 @@ impl Experiment for Sampled {
         Judgement::of(&[
             (most > 2.0, format!("Algorithm 5 is up to {} times as fast as the mo-graph", ratio(most))),
             (mean > 1.0, format!("{} times on average", ratio(mean))),
-            (slower.len() * 2 < ratios.len(), format!("slower on {} of {}: {}", slower.len(), ratios.len(), slower.join(", "))),
+            (
+                slower.len() * 2 < ratios.len(),
+                format!("slower on {} of {}: {}", slower.len(), ratios.len(), slower.join(", ")),
+            ),
         ])
     }
 
@@ -158,8 +161,17 @@ impl Experiment for Sampled {
     }
 
     fn tables(&self, rows: &Rows) -> Vec<Table> {
-        let head =
-            ["program", "events", "threads", "locations", MO_GRAPH, ALGORITHM_5, OURS, "mo-graph / Algorithm 5", "best of the paper / seriatim"];
+        let head = [
+            "program",
+            "events",
+            "threads",
+            "locations",
+            MO_GRAPH,
+            ALGORITHM_5,
+            OURS,
+            "mo-graph / Algorithm 5",
+            "best of the paper / seriatim",
+        ];
         let mut table = Table::new("Milliseconds a run, average; + if some were not decided within the limit.", &head);
         for (at, point) in rows.points().iter().enumerate() {
             let of = |name: &str, measure: &str| rows.mean(at, name, measure).unwrap_or(f64::NAN);

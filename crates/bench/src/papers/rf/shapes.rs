@@ -137,7 +137,8 @@ impl Experiment for Shapes {
                 // The largest number of events, and the largest number of threads.
                 let events = |at: usize| rows.mean(shape * count + at, "", "threads") == Some(10.0);
                 let last = (0..count).filter(|&at| events(at)).max().unwrap_or(0);
-                let (long, wide) = (of(last, MO_GRAPH) / of(last, ALGORITHM_5), of(count - 1, MO_GRAPH) / of(count - 1, ALGORITHM_5));
+                let (long, wide) =
+                    (of(last, MO_GRAPH) / of(last, ALGORITHM_5), of(count - 1, MO_GRAPH) / of(count - 1, ALGORITHM_5));
                 let name = SHAPES[shape].0;
                 // On few writes the paper itself expects no gain.
                 let holds = name == "few writes" || long.max(wide) > 1.0;
@@ -148,7 +149,11 @@ impl Experiment for Shapes {
     }
 
     fn setting(&self, scale: &Scale) -> String {
-        format!("one location; {} threads where events grow; the shapes are ours, for those of Figure 11 are lost. Limit {:?}.", 10, scale.limit(Duration::from_secs(10), Duration::from_millis(500)))
+        format!(
+            "one location; {} threads where events grow; the shapes are ours, for those of Figure 11 are lost. Limit {:?}.",
+            10,
+            scale.limit(Duration::from_secs(10), Duration::from_millis(500))
+        )
     }
 
     fn plots(&self, rows: &Rows) -> Vec<Plot> {
