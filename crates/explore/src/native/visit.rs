@@ -35,7 +35,9 @@ impl Builder {
         })
     }
 
-    /// Runs the code once at random, as [`Self::sample`] does with this seed, and tells the events.
+    /// Runs the code once at random, as [`Self::sample`] does with this seed if runs are long, and tells the events:
+    /// writes take effect in the order in which the code makes them, so under `sc` the run is an interleaving, in the
+    /// order in which the code ran.
     pub fn visit_sample(
         &self,
         strategy: Strategy,
@@ -46,7 +48,8 @@ impl Builder {
         let code: Rc<dyn Fn()> = Rc::new(code);
         let mut lessons = Lessons::default();
         loop {
-            let mut runs = Sampler::new(Native::new(self, Rc::clone(&code), lessons), self.model, strategy);
+            let native = Native::new(self, Rc::clone(&code), lessons);
+            let mut runs = Sampler::new(native, self.model, strategy).straight();
             let mut run = runs.run(seed);
             let ending = run.ending();
             let (native, graph) = run.parts();

@@ -42,7 +42,7 @@ fn history(task: &Task<'_>, source: &Source) -> Result<History, String> {
     match source {
         Source::Ours(at) => {
             let run = Run { structure: STRUCTURES[*at], operations: 10, inserts: 60, seed: task.seed() };
-            if task.sample % 2 == 0 { run.scheduled() } else { Ok(run.real()) }
+            if task.sample.is_multiple_of(2) { run.scheduled() } else { Ok(run.real()) }
         }
         Source::Paper(folder) => {
             let files = originals(&format!("small/{folder}"));
@@ -64,6 +64,21 @@ fn finds(view: &ObjectHistory<'_>, entrant: Entrant, limit: Duration) -> (bool, 
         }
     }
     (false, gave_up)
+}
+
+/// What is computed, and the least of the seconds that it takes: one that is short is computed several times.
+fn least<T>(compute: impl Fn() -> T) -> (T, f64) {
+    let mut least = f64::INFINITY;
+    loop {
+        let start = Instant::now();
+        let computed = compute();
+        let seconds = start.elapsed().as_secs_f64().max(1e-9);
+        let is_enough = seconds > 0.01 || least < f64::INFINITY && seconds >= least;
+        least = least.min(seconds);
+        if is_enough {
+            return (computed, least);
+        }
+    }
 }
 
 impl Experiment for Completeness {
@@ -101,26 +116,19 @@ impl Experiment for Completeness {
         let view = ObjectHistory::new(&history).map_err(|error| error.to_string())?;
         let limit = task.scale.limit(Duration::from_secs(10), Duration::from_millis(500));
         let mut rows = vec![task.row("", "atomic", f64::from(u8::from(*is_atomic)))];
-        let start = Instant::now();
-        let decision = object::check(&view, &object::Options::default());
-        let ours = start.elapsed();
-        let is_violation = decision.verdict == Verdict::Violation;
         let flag = |it: bool| f64::from(u8::from(it));
-        rows.extend([
-            task.row(OURS, "found", flag(is_violation)),
-            task.row(OURS, "seconds", ours.as_secs_f64().max(1e-9)),
-        ]);
+        let (decision, ours) = least(|| object::check(&view, &object::Options::default()));
+        let is_violation = decision.verdict == Verdict::Violation;
+        rows.extend([task.row(OURS, "found", flag(is_violation)), task.row(OURS, "seconds", ours)]);
         for entrant in ENTRANTS {
-            let start = Instant::now();
-            let (found, gave_up) = finds(&view, entrant, limit);
-            let elapsed = start.elapsed();
+            let ((found, gave_up), seconds) = least(|| finds(&view, entrant, limit));
             if found && !is_violation {
                 return Err(format!("{} alarms on a linearizable history", entrant.name));
             }
             rows.extend([
                 task.row(entrant.name, "found", flag(found)),
                 task.row(entrant.name, "undecided", flag(gave_up)),
-                task.row(entrant.name, "seconds", elapsed.as_secs_f64().max(1e-9)),
+                task.row(entrant.name, "seconds", seconds),
             ]);
         }
         Ok(rows)

@@ -64,3 +64,46 @@ fn originals(folder: &str) -> Vec<PathBuf> {
 fn read(path: &std::path::Path) -> Result<History, String> {
     History::open(path).map_err(|error| format!("{}: {error}", path.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use certificate::Verdict;
+    use object::ObjectHistory;
+
+    use super::runs::Run;
+    use super::structures::STRUCTURES;
+
+    fn is_linearizable(history: &history::History) -> bool {
+        let view = ObjectHistory::new(history).expect("an object history");
+        match object::check(&view, &object::Options::default()).verdict {
+            Verdict::Consistent => true,
+            Verdict::Violation => false,
+            Verdict::Unknown => panic!("these histories are decided"),
+        }
+    }
+
+    /// Atomic structures are, and the others are not, on both kinds of runs; nothing is lost or doubled in any of them.
+    #[test]
+    fn structures_are_what_they_are_meant_to_be() {
+        for structure in STRUCTURES {
+            let mut violations = 0;
+            for seed in 0..60 {
+                let operations = if seed % 4 == 0 { 200 } else { 20 };
+                let run = Run { structure, operations, inserts: 55, seed };
+                for history in [run.scheduled().expect("a run to its end"), run.real()] {
+                    assert_eq!(history.operations().len(), operations);
+                    let is_good = is_linearizable(&history);
+                    assert!(is_good || !structure.is_atomic, "{}, seed {seed}", structure.name);
+                    violations += u32::from(!is_good);
+                    let mut removed: Vec<i64> =
+                        history.operations().iter().filter_map(|it| it.result.as_integer()).collect();
+                    let count = removed.len();
+                    removed.sort_unstable();
+                    removed.dedup();
+                    assert_eq!(removed.len(), count, "{}: a value is removed twice", structure.name);
+                }
+            }
+            assert!(structure.is_atomic || violations > 10, "{}: {violations}", structure.name);
+        }
+    }
+}

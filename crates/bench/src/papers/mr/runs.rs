@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use explore::{Builder, Strategy};
+use explore::{Builder, Ending, Strategy};
 use history::{Call, End, History, HistoryBuilder, Method, Object, Value};
 use workload::random::SplitMix64;
 
@@ -128,9 +128,10 @@ impl Run {
                 thread.join().expect("no thread panics");
             }
         };
-        let verdict = builder.sample(Strategy::Uniform, [self.seed], code);
-        if let Some(finding) = verdict.finding {
-            return Err(format!("{}: {finding}", self.structure.name));
+        let mut ended = Ending::Complete;
+        builder.visit_sample(Strategy::Uniform, self.seed, code, |_, ending| ended = ending);
+        if ended != Ending::Complete {
+            return Err(format!("{}: the run ends as {ended:?}", self.structure.name));
         }
         Ok(self.history(&log.borrow()))
     }
@@ -178,14 +179,11 @@ impl Run {
                 scope.spawn(move || {
                     start.wait();
                     for (number, &operation) in operations.iter().enumerate() {
-                        match operation {
-                            Some(value) => {
-                                record.record((insert, value as u32), || (structure.insert)(memory, thread, value))
-                            }
-                            None => {
-                                let take = || (structure.remove)(memory, thread, number).map(|value| value as u32);
-                                record.record(remove, take);
-                            }
+                        if let Some(value) = operation {
+                            record.record((insert, value as u32), || (structure.insert)(memory, thread, value));
+                        } else {
+                            let take = || (structure.remove)(memory, thread, number).map(|value| value as u32);
+                            record.record(remove, take);
                         }
                     }
                 });

@@ -41,7 +41,7 @@ fn entrants() -> &'static [Entrant] {
 
 /// By how much the limits are scaled.
 fn factor(scale: &Scale) -> f64 {
-    scale.limit.map_or(scale.either(0.02, 0.001), |limit| limit.as_secs_f64() / f64::from(LIMITS[4]))
+    scale.limit.map_or(scale.either(0.01, 0.001), |limit| limit.as_secs_f64() / f64::from(LIMITS[4]))
 }
 
 /// What is known after a number of steps: the moment, and the average number of values inside so far.
@@ -212,6 +212,12 @@ impl Experiment for Scalability {
                 // The time of a step, to compare with.
                 row("seconds", (seconds / steps as f64).max(1e-9));
                 row("all", f64::from(u8::from(steps == capacities.len())));
+                // How normalized time grows from half of the steps to all of them: with which power of the steps.
+                let half = steps / 2;
+                if half > 10 && point == task.point {
+                    let cost = |at: usize| times[at - 1] / capacities[at - 1].max(1.0).powi(2);
+                    row("exponent", (cost(steps) / cost(half)).ln() / (steps as f64 / half as f64).ln());
+                }
             }
         };
         for &entrant in entrants() {
@@ -238,21 +244,12 @@ impl Experiment for Scalability {
                 (true, format!("seriatim {ours:.0} (SATURATE+R {best:.0}), medians at the longest limit")),
             ]);
         }
-        // The exponent of the growth of normalized time with steps, between the shortest and the longest limit.
-        let exponent = |name: &str| {
-            let of = |point: usize, measure: &str| quantiles(rows.values(point, name, measure)).map(|it| it[2]);
-            let cost = |point| Some(of(point, "time")? / of(point, "capacity")?.powi(2));
-            let steps = of(last, "steps")? / of(0, "steps")?;
-            (steps > 1.05).then(|| Some((cost(last)? / cost(0)?).ln() / steps.ln()))?
-        };
+        let exponent = |name: &str| quantiles(rows.values(last, name, "exponent")).map(|it| it[2]);
         let parts: Vec<(bool, String)> = ["SATURATE", "SATURATE+R", "SYMBOLIC", "ENUMERATE"]
             .into_iter()
             .map(|name| match exponent(name) {
-                Some(it) => {
-                    let is_linear = name.starts_with("SATURATE");
-                    (is_linear == (it < 2.0), format!("{name}: steps^{it:.1}"))
-                }
-                None => (true, format!("{name} went through all of it at once, or came no farther")),
+                Some(it) => (name.starts_with("SATURATE") == (it < 1.5), format!("{name}: steps^{it:.1}")),
+                None => (true, format!("{name} came no farther than 20 steps")),
             })
             .collect();
         Judgement::of(&parts)

@@ -192,7 +192,7 @@ fn control_flow(m: &Words, me: usize, threads: usize, rounds: usize) {
     for at in 0..rounds {
         if m.load(0, Acquire) % threads == me {
             m.store(1, at * threads + me, Release);
-        } else if m.load(1, Relaxed) % 2 == 0 {
+        } else if m.load(1, Relaxed).is_multiple_of(2) {
             m.store(0, at * threads + me + 1, Release);
         } else {
             m.store(2, me, Relaxed);
