@@ -71,7 +71,7 @@ impl Monitor {
                 Some(watch) => watch,
                 none => none.insert(Watch::new(self.wanted, &self.stream, &event).map_err(PyValueError::new_err)?),
             };
-            match watch.push(&event) {
+            match watch.push(&event, &self.stream) {
                 Ok(Progress::Possible) => {}
                 Ok(Progress::Refused(reason)) => return Err(PyValueError::new_err(reason)),
                 Ok(Progress::GaveUp(reason)) => self.gave_up = Some(reason),

@@ -79,7 +79,7 @@ pub struct Plot {
 /// Colours that colour-blind people can tell apart (Okabe and Ito).
 const COLOURS: [&str; 8] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#7f7f7f"];
 const WIDTH: f64 = 760.0;
-const HEIGHT: f64 = 420.0;
+const HEIGHT: f64 = 440.0;
 /// The area of the values.
 const LEFT: f64 = 80.0;
 const RIGHT: f64 = 540.0;

@@ -39,6 +39,28 @@ pub(crate) fn write(done: &Finished, options: &Options) -> Result<(), String> {
     Ok(())
 }
 
+/// Breaks a text into lines of at most so many characters, at spaces.
+fn wrap(text: &str, most: usize) -> String {
+    let mut lines = String::new();
+    let mut length = 0;
+    for word in text.split_whitespace() {
+        let size = word.chars().count();
+        if length > 0 && length + 1 + size > most {
+            lines.push('\n');
+            length = 0;
+        } else if length > 0 {
+            lines.push(' ');
+            length += 1;
+        }
+        lines.push_str(word);
+        length += size;
+    }
+    lines
+}
+
+/// How long a line of the page is at most, tables apart.
+const LINE: usize = 118;
+
 fn verdict(done: &Finished) -> String {
     let holds = if done.judgement.holds { "holds here" } else { "does not hold here, or not all of it" };
     format!("The claim {holds}: {}.", done.judgement.text)
@@ -92,18 +114,32 @@ pub(crate) fn summary(finished: &[Finished], options: &Options) -> (String, Stri
     let machine =
         format!("Machine: {}. Seed {}; size: {size}; time limit: {limit}.", machine_text::describe(), scale.seed);
     let text = format!("{}{machine}\n", table.text());
-    let mut page = format!("{machine}\n\n{}\n", table.markdown());
+    let mut page = format!("{}\n\n{}\n", wrap(&machine, LINE), table.markdown());
     for done in finished {
         let about = done.experiment.about();
-        let _ = write!(page, "## {} {} (`{}`)\n\n{}\n\n", about.paper, about.figure, about.name, about.title);
-        let _ = write!(page, "Setting: {}\n\n", done.experiment.setting(scale));
+        let _ =
+            write!(page, "## {} {} (`{}`)\n\n{}\n\n", about.paper, about.figure, about.name, wrap(about.title, LINE));
+        let _ = write!(page, "{}\n\n", wrap(&format!("Setting: {}", done.experiment.setting(scale)), LINE));
         for table in done.experiment.tables(&done.rows) {
             let _ = writeln!(page, "{}", table.markdown());
         }
         for name in plot_names(done) {
             let _ = writeln!(page, "![{} {}](pictures/{name})", about.paper, about.figure);
         }
-        let _ = write!(page, "\nThe paper: {}\n\n**{}**\n\n", about.claim, verdict(done));
+        let claim = wrap(&format!("The paper: {}", about.claim), LINE);
+        let _ = write!(page, "\n{claim}\n\n{}\n\n", wrap(&format!("**{}**", verdict(done)), LINE));
     }
     (text, page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_broken_at_spaces() {
+        assert_eq!(wrap("one two three", 7), "one two\nthree");
+        assert_eq!(wrap("one  two\nthree", 100), "one two three");
+        assert_eq!(wrap("a-very-long-word b", 5), "a-very-long-word\nb");
+    }
 }

@@ -4,10 +4,11 @@ use std::time::{Duration, Instant};
 
 use crate::{Row, Task};
 
-/// The most rounds. A first look at a history is slower than a second, for every algorithm.
+/// The most rounds. A first look at a history is slower than a second, for every algorithm, and the machine may have
+/// other work.
 const ROUNDS: u32 = 5;
 /// An algorithm that took longer does not run again.
-const SHORT: Duration = Duration::from_millis(20);
+const SHORT: Duration = Duration::from_millis(100);
 
 /// What an algorithm said.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

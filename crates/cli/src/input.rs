@@ -14,7 +14,7 @@ use history::format::{self, Format, InputError, ReadOptions, Reader};
 use history::{History, visible};
 
 use crate::flags::Reading;
-use crate::pipeline;
+use crate::pipeline::{self, Source as _};
 use crate::progress::Progress;
 
 /// One thing that the reader found, in the order in which the command line names the files.
@@ -263,6 +263,27 @@ impl pipeline::Source for Source<'_> {
 }
 
 impl Source<'_> {
+    /// The file, as it is named; with `#k` if one of its histories is meant.
+    pub(crate) fn name(&self) -> String {
+        match &self.content {
+            Content::File { path, only, .. } => {
+                let only = only.map(|number| format!("#{number}")).unwrap_or_default();
+                path.display().to_string() + &only
+            }
+            Content::Open(opened) => opened.file.to_string(),
+            Content::Fault(Found::Unreadable { file, .. } | Found::Bad { file, .. }) => file.to_string(),
+            Content::Fault(Found::History(_)) | Content::Nothing => String::new(),
+        }
+    }
+
+    /// The file, if it is not open yet.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match &self.content {
+            Content::File { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+
     /// Opens a file. `None` if it is no history.
     fn open(&self, path: &Path, only: Option<u32>, is_certain: bool, is_live: bool) -> Result<Option<Opened>, Found> {
         let file = name(path);
@@ -323,6 +344,14 @@ impl Iterator for Source<'_> {
     }
 }
 
+/// The size of all files together; none if there is an input that has no size, such as a pipe.
+pub(crate) fn size(files: &[PathBuf], options: &ReadOptions) -> Option<u64> {
+    let progress = Progress::none();
+    let sources = Sources::new(files, options, &progress);
+    let size = |path: &Path| path.metadata().ok().filter(std::fs::Metadata::is_file).map_or(0, |data| data.len());
+    sources.map(|source| (!source.is_live()).then(|| source.path().map_or(0, size))).sum()
+}
+
 /// The history of a directory in which Jepsen stored a test. The other files there repeat it in other formats.
 fn history_of_store(entries: &[DirEntry]) -> Option<PathBuf> {
     let find = |name: &str| entries.iter().map(DirEntry::path).find(|path| path.file_name() == Some(OsStr::new(name)));
@@ -345,7 +374,7 @@ pub(crate) fn open(path: &Path, options: &ReadOptions, progress: &Progress) -> i
     let file = File::open(path)?;
     let size = file.metadata()?.len();
     let options = ReadOptions { format: options.format.or_else(|| Format::from_path(path)), ..options.clone() };
-    Ok(format::read_sized(progress.of(file, size), Some(size), options))
+    Ok(format::read_sized(progress.of(file), Some(size), options))
 }
 
 /// A file, and which of its histories is meant: all of them or, for `FILE#k`, only number k. If there is a file whose

@@ -17,6 +17,7 @@ mod input;
 mod json;
 mod kernel;
 mod lattice;
+mod merge;
 mod models;
 mod monitor;
 mod observe;
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
     let status = match flags.command {
         Command::Check(flags) => check::run(&flags),
         Command::Classify(flags) => classify::run(&flags),
+        Command::Merge(flags) => merge::run(&flags),
         Command::Verify(flags) => verify::run(&flags),
         Command::Shrink(flags) => shrink::run(&flags),
         Command::Report(flags) => report::run(&flags),

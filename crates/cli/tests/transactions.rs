@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Files, seriatim};
+use common::{Files, json, seriatim, with_input};
 use std::fmt::Write as _;
 
 const SKEW: &str = "# @name skew
@@ -126,4 +126,81 @@ fn models_lists_the_levels() {
     let ran = seriatim(["models"]);
     assert!(ran.out.contains("\nIsolation levels of transactions:\nsessionless-pl-2"), "{ran:?}");
     assert!(ran.out.contains("strict-serializable  "), "{ran:?}");
+}
+
+/// Sessions that pass values on, and in the end one that sees half of a transaction.
+fn relay(rounds: u32) -> String {
+    let mut text = String::new();
+    for round in 1..=rounds {
+        let (before, session) = (round - 1, round % 3);
+        let _ = writeln!(text, "[{session}] begin\n[{session}] r x {before}\n[{session}] w x {round}");
+        let _ = writeln!(text, "[{session}] w y {round}\n[{session}] commit");
+    }
+    text
+}
+
+#[test]
+fn a_stream_of_transactions_is_monitored() {
+    let good = relay(50);
+    let half = format!("{good}[d] begin\n[d] r x 50\n[d] r y 49\n[d] commit\n[d] w z 1\n");
+    for model in ["read-committed", "read-atomic", "causal", "serializable"] {
+        let ran = with_input(["monitor", "--model", model], good.as_bytes());
+        assert_eq!((ran.status, ran.out), (0, format!("-: {model}: consistent\n")));
+        let files = Files::new();
+        let (seen, proof) = (files.path("seen.hist"), files.path("proof.jsonl"));
+        let ran = with_input(["monitor", "--model", model, "--json"], half.as_bytes());
+        let told = json(&ran.out).remove(0);
+        assert_eq!((told["verdict"].as_str(), told["at"].as_u64()), (Some("violation"), Some(254)), "{ran:?}");
+        let reason = told["reason"].as_str().unwrap();
+        assert!(reason.contains("G-single"), "{model}: {reason}");
+        let ran =
+            with_input(["monitor", "--model", model, "--record", &seen, "--certificate", &proof], half.as_bytes());
+        assert!(ran.status == 1 && ran.out.contains("T50") && ran.err.is_empty(), "{ran:?}");
+        let name = if model == "read-committed" { "non-monotonic read" } else { "fractured read" };
+        assert!(model == "serializable" || ran.out.contains(name), "{model}: {}", ran.out);
+        let ran = seriatim(["verify", "--certificate", &proof, &seen]);
+        assert_eq!(ran.status, 0, "{ran:?}");
+    }
+    let default = with_input(["monitor"], good.as_bytes());
+    assert_eq!((default.status, default.out.as_str()), (0, "-: serializable: consistent\n"));
+    let misfit = with_input(["monitor", "--model", "causal"], b"[0] w x 1\n");
+    assert!(misfit.status == 2 && misfit.err.contains("causal is about transactions"), "{misfit:?}");
+    let misfit = with_input(["monitor", "--model", "ra"], good.as_bytes());
+    assert!(misfit.status == 2 && misfit.err.contains("there is no monitor of ra for transactions"), "{misfit:?}");
+}
+
+#[test]
+fn a_monitor_says_what_it_cannot_know() {
+    // Under read-committed a new transaction may return what is older than the window, and nobody can know.
+    let old = format!("{}[d] r x 1\n", relay(50));
+    let ran = with_input(["monitor", "--model", "read-committed", "--window", "10"], old.as_bytes());
+    assert!(ran.status == 3 && ran.out.contains("unknown") && ran.out.contains("--window"), "{ran:?}");
+    let ran = with_input(["monitor", "--model", "read-committed"], old.as_bytes());
+    assert_eq!((ran.status, ran.out.as_str()), (0, "-: read-committed: consistent\n"));
+    // A session that knows of a later version must not return it.
+    let stale = format!("{}[1] r x 1\n", relay(50));
+    for model in ["causal", "serializable"] {
+        let ran = with_input(["monitor", "--model", model, "--window", "10"], stale.as_bytes());
+        assert!(ran.status == 1 && ran.out.contains("stale read or thin-air"), "{model}: {ran:?}");
+    }
+    // The order of blind writes may stay open.
+    let blind =
+        "[a] begin\n[a] w x 1\n[a] commit\n[b] begin\n[b] w x 2\n[b] commit\n[c] begin\n[c] r x 1\n[c] commit\n";
+    let ran = with_input(["monitor", "--model", "serializable"], blind.as_bytes());
+    assert!(ran.status == 3 && ran.out.contains("without a read before"), "{ran:?}");
+}
+
+#[test]
+fn a_stream_in_json_lines_is_monitored() {
+    let line = |kind: &str, process: u32, value: &str| {
+        format!("{{\"type\":\"{kind}\",\"process\":{process},\"f\":\"txn\",\"value\":{value}}}\n")
+    };
+    let mut text = line("invoke", 0, "[[\"append\",1,1]]") + &line("invoke", 1, "[[\"r\",1,null]]");
+    // The reader is told before the writer.
+    text += &(line("ok", 1, "[[\"r\",1,[1]]]") + &line("ok", 0, "[[\"append\",1,1]]"));
+    let ran = with_input(["monitor", "--model", "causal"], text.as_bytes());
+    assert_eq!((ran.status, ran.out.as_str()), (0, "-: causal: consistent\n"), "{}", ran.err);
+    text += &(line("invoke", 1, "[[\"r\",1,null]]") + &line("ok", 1, "[[\"r\",1,null]]"));
+    let ran = with_input(["monitor", "--model", "causal"], text.as_bytes());
+    assert!(ran.status == 1 && ran.out.contains("causality violation"), "{ran:?}");
 }

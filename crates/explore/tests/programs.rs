@@ -10,6 +10,8 @@ mod shim {
 
 #[path = "programs/bugs.rs"]
 mod bugs;
+#[path = "programs/data.rs"]
+mod data;
 #[path = "programs/structures.rs"]
 mod structures;
 

@@ -9,6 +9,7 @@
 //! | [`Linearizable`] | linearizability of queues, registers, sets, mutexes and other objects | calls and returns |
 //! | [`C11`] | `ra` and `rc20`: release/acquire, and C11 without `sc` accesses | accesses with their values |
 //! | [`Windowed`] | `wsc` and `tso` over a window: sound, may miss violations | accesses with their values |
+//! | [`Transactions`] | `read-committed`, `read-atomic`, `causal`: exact; `serializable`: sound | begins, operations, ends |
 //! | [`ScObserved`] | `sc-observed`: sequential consistency in an observed order | accesses as they are performed |
 //!
 //! [`Observers`] decide `sc-observed` in a distributed way, with vectors that ride on the messages of a cache coherence
@@ -40,6 +41,7 @@ mod c11;
 pub mod linearizable;
 mod observed;
 mod observers;
+mod transactions;
 mod windowed;
 
 use certificate::Evidence;
@@ -51,6 +53,7 @@ pub use c11::{Access, C11};
 pub use linearizable::Linearizable;
 pub use observed::{Performed, ScObserved};
 pub use observers::{Observers, TableOne, Traffic};
+pub use transactions::{TransactionAction, TransactionEvent, Transactions};
 pub use windowed::Windowed;
 
 /// A monitor: it takes the events of an execution one by one.

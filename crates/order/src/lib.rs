@@ -15,6 +15,7 @@
 //! | a shortest cycle of a graph | [`Cycles`] |
 //! | what is nearest, where some edges cost nothing | [`Nearest`] |
 //! | an order that is closed under rules, and whose last edges can be taken back | [`Saturation`] |
+//! | why an event is before another in that order | [`cheapest_path`] |
 //! | lists of items by number, in one array | [`Rows`] |
 //!
 //! The crate does not know what an edge means.
@@ -24,6 +25,7 @@ pub mod lanes;
 pub mod lists;
 pub mod path;
 pub mod prefetch;
+pub mod reasons;
 pub mod rows;
 pub mod saturation;
 pub mod schedule;
@@ -33,6 +35,7 @@ pub use clocks::{Clocks, join};
 pub use lists::{ClockLists, end_in};
 pub use path::{Cycles, Hop, Nearest, path};
 pub use prefetch::prefetch;
+pub use reasons::{Hops, cheapest_path};
 pub use rows::Rows;
 pub use saturation::Saturation;
 pub use schedule::{Failure, Stuck, schedule};

@@ -3,22 +3,26 @@
 use certificate::Model;
 use history::event::{self, Action};
 use history::execution::Kind;
-use history::format::stream::{Stream, StreamEvent, What};
-use history::{KeyId, Object, Outcome};
+use history::format::stream::{SourceName, Stream, StreamEvent, What};
+use history::{KeyId, Method, Object, Outcome, Status};
 use monitor::linearizable::Algorithm;
-use monitor::{Access, C11, Linearizable, Monitor, Performed, Progress, ScObserved, Violation, Windowed};
+use monitor::{
+    Access, C11, Linearizable, Monitor, Performed, Progress, ScObserved, TransactionAction, TransactionEvent,
+    Transactions, Violation, Windowed,
+};
 use serde::{Deserialize, Serialize};
 
 /// What is wanted of a monitor.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Wanted {
-    /// The model. Without one: `linearizable` for a stream that begins with a call.
+    /// The model. Without one: `linearizable` for a stream that begins with a call, `serializable` for transactions.
     pub model: Option<Model>,
     /// How linearizability is monitored.
     pub algorithm: Algorithm,
     /// How many threads there will be at most, if that is known: monitors of `ra` and `rc20` then forget more.
     pub threads: Option<u32>,
-    /// How many events the monitors of `wsc` and `tso` look at together, if not 2048.
+    /// How many events the monitors of `wsc` and `tso` look at together, if not 2048; how many transactions those of
+    /// isolation levels keep, if not 10,000.
     pub window: Option<u32>,
 }
 
@@ -37,7 +41,7 @@ pub struct Wanted {
 ///     if watch.is_none() {
 ///         watch = Some(Watch::new(Wanted::default(), &stream, &event)?);
 ///     }
-///     violation = watch.as_mut().and_then(|watch| watch.push(&event).err());
+///     violation = watch.as_mut().and_then(|watch| watch.push(&event, &stream).err());
 /// }
 /// assert_eq!(violation.expect("the queue was not empty").event, 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -52,6 +56,7 @@ enum Which {
     Rc20(C11),
     Object(Box<Linearizable>),
     Windowed(Windowed),
+    Transactions(Box<Transactions>),
 }
 
 impl Watch {
@@ -63,6 +68,7 @@ impl Watch {
         let model = match wanted.model {
             Some(model) => model,
             None if has_calls => Model::Linearizable,
+            None if object == Object::Transactions => Model::Serializable,
             None => {
                 return Err(
                     "which model? sc-observed, ra, rc20, wsc and tso fit operations without call and return".into()
@@ -90,6 +96,26 @@ impl Watch {
             monitor
         };
         let which = match model {
+            model if object == Object::Transactions => {
+                let Some(mut monitor) = Transactions::new(model) else {
+                    let known = "read-committed, read-atomic, causal and serializable have one";
+                    return Err(format!("there is no monitor of {model} for transactions: {known}"));
+                };
+                monitor.set_default_initial(stream.initial_value(KeyId::NONE));
+                for &(key, value) in head.inits() {
+                    monitor.set_initial(key.0, value);
+                }
+                if let Some(window) = wanted.window {
+                    monitor.set_window(window);
+                }
+                if head.is_untimed() {
+                    monitor.set_untimed();
+                }
+                Which::Transactions(Box::new(monitor))
+            }
+            model if model.isolation().is_some() => {
+                return Err(format!("{model} is about transactions, and this is a stream of a {}", object.name()));
+            }
             Model::Linearizable if !has_calls => {
                 return Err("linearizability is about calls and returns, and this stream begins without a call".into());
             }
@@ -128,11 +154,12 @@ impl Watch {
             Which::Rc20(_) => Model::Rc20,
             Which::Object(_) => Model::Linearizable,
             Which::Windowed(ref monitor) => monitor.model(),
+            Which::Transactions(ref monitor) => monitor.model(),
         }
     }
 
     /// Why silence of the monitor is no proof; `None` if it is proof.
-    pub fn doubt(&self) -> Option<&'static str> {
+    pub fn doubt(&self) -> Option<&str> {
         match &self.0 {
             Which::Object(monitor) if !monitor.is_exact() => {
                 Some("no violation was found, but the monitor of this object may miss violations")
@@ -140,6 +167,7 @@ impl Watch {
             Which::Windowed(_) => {
                 Some("no violation was found, but events farther apart than the window may violate the model")
             }
+            Which::Transactions(monitor) => monitor.doubt(),
             _ => None,
         }
     }
@@ -148,13 +176,14 @@ impl Watch {
     pub fn finish(&mut self) -> Result<(), Violation> {
         match &mut self.0 {
             Which::Windowed(monitor) => monitor.finish(),
+            Which::Transactions(monitor) => monitor.finish(),
             _ => Ok(()),
         }
     }
 
-    /// Takes in the next event of the stream.
+    /// Takes in the next event of the stream, which the stream has just handed out.
     #[inline]
-    pub fn push(&mut self, event: &StreamEvent) -> Result<Progress, Violation> {
+    pub fn push(&mut self, event: &StreamEvent, stream: &Stream) -> Result<Progress, Violation> {
         match &mut self.0 {
             Which::ScObserved(_) | Which::Ra(_) | Which::Rc20(_) | Which::Windowed(_)
                 if event.what != What::Instant =>
@@ -166,8 +195,35 @@ impl Watch {
             Which::Ra(monitor) | Which::Rc20(monitor) => monitor.push(access(event)),
             Which::Windowed(monitor) => monitor.push(access(event)),
             Which::Object(monitor) => push_object(monitor, event),
+            Which::Transactions(_) if event.source != SourceName::None => {
+                let reason = "the monitors of isolation levels find sources by values, and not by `from=`";
+                Ok(Progress::Refused(reason.to_owned()))
+            }
+            Which::Transactions(monitor) => monitor.push(transacted(event, stream)),
         }
     }
+}
+
+fn transacted(event: &StreamEvent, stream: &Stream) -> TransactionEvent {
+    let operation = &event.operation;
+    let key = operation.key.0;
+    let action = match event.what {
+        What::Begin => TransactionAction::Begin,
+        What::End => TransactionAction::End(match operation.outcome {
+            Outcome::Fail => Status::Aborted,
+            Outcome::Info => Status::Indeterminate,
+            _ => Status::Committed,
+        }),
+        _ => match operation.method {
+            Method::Write => TransactionAction::Write { key, value: operation.argument },
+            Method::Append => TransactionAction::Append { key, value: operation.argument },
+            _ if operation.result.as_list().is_some() => {
+                TransactionAction::ReadList { key, elements: stream.history().list(operation.result).into() }
+            }
+            _ => TransactionAction::Read { key, value: operation.result },
+        },
+    };
+    TransactionEvent { session: operation.process.0, action }
 }
 
 fn performed(event: &StreamEvent) -> Performed {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use certificate::transaction::{Derivation, Edge, Node, Rule, Step};
 use history::{KeyId, OperationId};
 use order::saturation::{Conflict, Derived, NONE};
-use order::{Nearest, Saturation};
+use order::{Hops, Saturation, cheapest_path};
 use rustc_hash::FxHashMap;
 
 use crate::frame::Frame;
@@ -232,63 +232,36 @@ pub struct Explainer<'a> {
     pub known: u32,
 }
 
+impl Hops for Explainer<'_> {
+    type Hop = Hop;
+
+    fn chain(&self, from: u32, to: u32) -> Hop {
+        Hop::Chain(from, to)
+    }
+
+    fn derived(&self, number: u32) -> Hop {
+        Hop::Derived(number)
+    }
+
+    fn base(&self, event: u32, mut reach: impl FnMut(u32, Hop, bool)) {
+        for base in self.frame.base(event) {
+            reach(base.from, Hop::Base(base.from, event, base.why), true);
+        }
+    }
+
+    fn append(&self, path: &mut Vec<Hop>, hop: Hop) {
+        match (path.last_mut(), hop) {
+            (Some(Hop::Chain(_, end)), Hop::Chain(_, to)) => *end = to,
+            _ => path.push(hop),
+        }
+    }
+}
+
 impl Explainer<'_> {
-    /// A path from one event to another over edges of numbers below `limit`. Of all such paths, it has the fewest
-    /// derived edges that are not known. There must be a path.
+    /// A path from one event to another over edges of numbers below `limit`, with the fewest derived edges that are not
+    /// known. There must be a path.
     pub fn path(&self, from: u32, to: u32, limit: u32) -> Vec<Hop> {
-        let order = self.order;
-        let chain = order.chain(from);
-        let mut onward: FxHashMap<u32, (u32, Hop)> = FxHashMap::default();
-        let mut costs: FxHashMap<u32, u32> = FxHashMap::default();
-        let mut nearest = Nearest::new((to, 0u32));
-        costs.insert(to, 0);
-        let mut found = from == to;
-        while !found && let Some((event, cost)) = nearest.take() {
-            if costs[&event] < cost {
-                continue;
-            }
-            // On a cycle, the search may meet an event that is after `from` in the order, but before it in its chain.
-            if order.chain(event) == chain && event >= from {
-                if event != from {
-                    onward.insert(from, (event, Hop::Chain(from, event)));
-                }
-                found = true;
-                break;
-            }
-            let mut reach = |at: u32, hop: Hop, free: bool| {
-                if !order.before(from, at) {
-                    return;
-                }
-                let cost = cost + u32::from(!free);
-                if costs.get(&at).is_none_or(|&known| known > cost) {
-                    costs.insert(at, cost);
-                    onward.insert(at, (event, hop));
-                    nearest.add((at, cost), free);
-                }
-            };
-            if event > order.start(order.chain(event)) {
-                reach(event - 1, Hop::Chain(event - 1, event), true);
-            }
-            for base in self.frame.base(event) {
-                reach(base.from, Hop::Base(base.from, event, base.why), true);
-            }
-            for number in order.edges_in(event).filter(|&number| number < limit) {
-                reach(order.edge(number).from, Hop::Derived(number), number < self.known);
-            }
-        }
-        debug_assert!(found, "every entry of a clock is justified by edges");
-        let mut path: Vec<Hop> = Vec::new();
-        let mut at = from;
-        while at != to
-            && let Some(&(next, hop)) = onward.get(&at)
-        {
-            match (path.last_mut(), hop) {
-                (Some(Hop::Chain(_, end)), Hop::Chain(_, to)) => *end = to,
-                _ => path.push(hop),
-            }
-            at = next;
-        }
-        path
+        cheapest_path(self.order, self, (from, to), limit, self.known)
     }
 
     /// The premise of a derived edge.

@@ -96,7 +96,9 @@ mod tests {
             let pairs: Vec<(u32, u32)> =
                 (0..count).map(|_| (random.between(0, count - 1), random.between(0, count - 1))).collect();
             let mut at_once = Relation::new(count as usize);
-            pairs.iter().for_each(|&(a, b)| at_once.set(a, b));
+            for &(a, b) in &pairs {
+                at_once.set(a, b);
+            }
             let is_acyclic = at_once.close(Interrupt::never()).unwrap();
             let mut one_by_one = Relation::new(count as usize);
             assert_eq!(pairs.iter().all(|&(a, b)| one_by_one.insert(a, b)), is_acyclic, "case {case}");

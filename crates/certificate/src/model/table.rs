@@ -577,6 +577,7 @@ pub(super) static ROWS: [Row; 47] = [
         consistent: &[CommitOrder],
         violation: &[BadRead, Cycle],
         polynomial: true,
+        monitored: true,
         ..TRANSACTIONS
     },
     Row {
@@ -599,6 +600,7 @@ pub(super) static ROWS: [Row; 47] = [
         consistent: &[CommitOrder],
         violation: &[BadRead, Cycle, Unrepeatable],
         polynomial: true,
+        monitored: true,
         ..TRANSACTIONS
     },
     Row {
@@ -610,6 +612,7 @@ pub(super) static ROWS: [Row; 47] = [
         consistent: &[CommitOrder],
         violation: &[BadRead, Cycle, Unrepeatable],
         polynomial: true,
+        monitored: true,
         ..TRANSACTIONS
     },
     Row {
@@ -654,6 +657,7 @@ pub(super) static ROWS: [Row; 47] = [
         consistent: &[CommitOrder],
         violation: &[BadRead, Cycle, Unrepeatable, LostUpdate, Refutation],
         polynomial: false,
+        monitored: true,
         ..TRANSACTIONS
     },
     Row {

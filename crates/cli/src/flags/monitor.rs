@@ -18,7 +18,7 @@ use super::{CHECK_STATUS, Reading, one_of};
 #[derive(Clone, Args)]
 #[command(after_long_help = monitor_help())]
 pub(crate) struct Monitor {
-    /// The model. Without this flag: `linearizable` for a stream with calls and returns
+    /// The model. Without this flag: `linearizable` for a stream with calls and returns, `serializable` for transactions
     #[arg(short, long, value_name = "MODEL", value_parser = monitored())]
     pub(crate) model: Option<Model>,
 
@@ -41,7 +41,8 @@ pub(crate) struct Monitor {
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) threads: Option<u32>,
 
-    /// How many events are looked at together (wsc, tso) [default: 2048]
+    /// How many events are looked at together (wsc, tso) [default: 2048]; how many transactions are kept, besides the
+    /// newest version of each key (isolation levels) [default: 10000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000_000))]
     pub(crate) window: Option<u32>,
 
@@ -116,6 +117,17 @@ const MONITOR_HELP: [(&str, &[[&str; 2]]); 2] = [
                  operations are looked at together, with the writes that they read. What is reported is a violation; \
                  one whose operations are farther apart is missed, so the verdict of a stream without a violation is \
                  `unknown`. A value must not be written twice to a location.",
+            ],
+            [
+                "read-committed, read-atomic, causal, serializable",
+                "`[a] begin`, `[a] r x 1`, `[a] w x 2`, `[a] commit`: transactions, in the order in which they commit. \
+                 Each is looked at when it and those that it reads from have ended. A value that is read and was \
+                 written by no transaction that had begun by then is a violation. The first three are exact. Of \
+                 `serializable` every violation is one; without a violation the verdict is `consistent` if every read \
+                 returned the newest version, or if the order of all versions is known (lists, and registers that are \
+                 read before they are written), and `unknown` otherwise. The last --window transactions are kept, and \
+                 the newest version of each key. The verdict is `unknown`, and says so, if an older one could matter. \
+                 A value must not be written twice to a key. After a violation nothing more is decided.",
             ],
             [
                 "sc-observed",

@@ -262,7 +262,7 @@ impl Session {
             messages.err.push_str("seriatim monitor: ");
             messages.err.push_str(PLAIN_ORDERS);
         }
-        panics::noted(|| watch.push(event))
+        panics::noted(|| watch.push(event, &self.stream))
     }
 
     /// `FILE` or `FILE#k`, for messages.

@@ -85,15 +85,27 @@ impl Graph {
         let of = &self.locations[location as usize];
         let last = of.writes.len() as u32 - 1;
         let oldest = self.oldest(thread as usize, step, location as usize);
-        for number in oldest.max((last + 1).saturating_sub(CHOICES))..=last {
-            let source = of.writes[number as usize];
-            let value = self.value_of(location, source);
-            let writes = matches!(step, Step::Rmw { update, .. } if update.apply(value).is_some());
-            let is_accepted = step.until().is_none_or(|until| until.accepts(value));
-            if is_accepted && (!writes || number == last) {
-                sources.push(source);
-            }
-        }
+        let numbers = oldest.max((last + 1).saturating_sub(CHOICES))..=last;
+        let may_read = |&source: &u32| self.is_last_or_only_read(step, location, source);
+        sources.extend(numbers.map(|number| of.writes[number as usize]).filter(may_read));
+    }
+
+    /// Whether a step may read this write, in a run that is never taken back.
+    pub(super) fn straight_may_read(&self, thread: u32, step: Step, source: u32) -> bool {
+        let Some(location) = step.location() else { return false };
+        let count = self.locations[location as usize].writes.len() as u32;
+        let number = self.write_number(source);
+        number >= count.saturating_sub(CHOICES)
+            && self.is_last_or_only_read(step, location, source)
+            && number >= self.oldest(thread as usize, step, location as usize)
+    }
+
+    /// Whether a step accepts the value of a write, and if it would update it, the write is the last one.
+    fn is_last_or_only_read(&self, step: Step, location: u32, source: u32) -> bool {
+        let value = self.value_of(location, source);
+        let writes = matches!(step, Step::Rmw { update, .. } if update.apply(value).is_some());
+        step.until().is_none_or(|until| until.accepts(value))
+            && (!writes || self.locations[location as usize].writes.last() == Some(&source))
     }
 
     /// The number of the oldest write that a step may read.

@@ -49,6 +49,7 @@ impl Names {
     }
 
     /// The name of a value: a token if it is an address.
+    #[inline]
     fn value(&mut self, value: Value, kind: Kind, run: &Run) -> Value {
         let is_address = match kind {
             Kind::Number => return value,
@@ -100,6 +101,7 @@ impl Names {
     }
 
     /// The value that has this name.
+    #[inline]
     pub(super) fn meaning(&self, named: Value, kind: Kind) -> Value {
         if kind == Kind::Number || !TOKENS.contains(&named) {
             return named;
@@ -108,6 +110,7 @@ impl Names {
     }
 
     /// The location of a place.
+    #[inline]
     fn location(&mut self, place: u32, objects: &mut [Object], run: &Run) -> u32 {
         let object = &mut objects[place as usize];
         if object.location != NONE {
@@ -157,6 +160,7 @@ impl Names {
     }
 
     /// A step of the run with the names of the graph.
+    #[inline]
     pub(super) fn name(&mut self, step: Step, kind: Kind, objects: &mut [Object], run: &Run) -> Step {
         let Some(place) = step.location() else { return step };
         let location = self.location(place, objects, run);

@@ -46,19 +46,20 @@ enum Pending {
 
 /// A thread of the program that is being run.
 struct Running {
-    coroutine: Option<Coroutine<Value, Request, End>>,
+    coroutine: Option<Coroutine<Value, (), End>>,
     context: Option<Box<Context>>,
     pending: Pending,
-    /// The steps that it has had, what it got from them, and where they are in the code. The last place is that of
-    /// what it wants.
-    steps: Vec<Step>,
-    values: Vec<Value>,
+    /// Whether the step that it wants was told in this run, so that an event of the graph with it is the same.
+    is_told: bool,
+    /// How many steps it has had, and where they are in the code. The last place is that of what it wants.
+    had: u32,
     places: Vec<Code>,
-    /// The first step after the last one that had an effect.
-    pure: usize,
+    /// The steps since the last one that had an effect, and what it got from them.
+    pure: Vec<Step>,
+    values: Vec<Value>,
     /// How often it has hinted since, and the last hint, with the steps before it.
     hints: u32,
-    last_hint: Option<(Code, usize)>,
+    last_hint: Option<(Code, u32)>,
 }
 
 impl Default for Running {
@@ -67,10 +68,11 @@ impl Default for Running {
             coroutine: None,
             context: None,
             pending: Pending::Finished,
-            steps: Vec::new(),
-            values: Vec::new(),
+            is_told: false,
+            had: 0,
             places: Vec::new(),
-            pure: 0,
+            pure: Vec::new(),
+            values: Vec::new(),
             hints: 0,
             last_hint: None,
         }
@@ -81,10 +83,17 @@ impl Running {
     fn clear(&mut self) {
         self.context = None;
         self.pending = Pending::Finished;
-        self.steps.clear();
-        self.values.clear();
+        self.is_told = false;
+        self.had = 0;
         self.places.clear();
-        (self.pure, self.hints, self.last_hint) = (0, 0, None);
+        self.forget_pure();
+    }
+
+    /// The thread has had an effect.
+    fn forget_pure(&mut self) {
+        self.pure.clear();
+        self.values.clear();
+        (self.hints, self.last_hint) = (0, None);
     }
 }
 
@@ -272,22 +281,22 @@ impl Native {
     }
 
     /// Lets a thread run up to the next thing that it wants. None if it has ended.
+    #[inline]
     fn switch(&mut self, thread: u32, value: Value) -> Option<Request> {
         let running = &mut self.threads[thread as usize];
         let coroutine = running.coroutine.as_mut()?;
         let context = running.context.as_deref().map_or(std::ptr::null(), std::ptr::from_ref);
         let answer = self.run.enter(context, || coroutine.resume(value));
-        if !self.run.spawned.borrow().is_empty() {
-            for spawned in self.run.spawned.take() {
-                self.create(spawned);
-            }
+        while !self.run.spawned.borrow().is_empty() {
+            let spawned = self.run.spawned.borrow_mut().remove(0);
+            self.create(spawned);
         }
         if self.run.wanted_counting.get() > self.lessons.counting {
             self.lessons.counting = self.run.wanted_counting.get();
             self.must_begin_again = true;
         }
         match answer {
-            CoroutineResult::Yield(request) => Some(request),
+            CoroutineResult::Yield(()) => self.threads[thread as usize].context.as_ref()?.request.take(),
             CoroutineResult::Return(end) => {
                 let running = &mut self.threads[thread as usize];
                 running.pending = end.map_or_else(Pending::Failed, |()| Pending::Finished);
@@ -298,6 +307,7 @@ impl Native {
     }
 
     /// Lets a thread run up to its next step.
+    #[inline]
     fn resume(&mut self, thread: u32, mut value: Value) {
         loop {
             match self.switch(thread, value) {
@@ -330,7 +340,7 @@ impl Native {
         const MOST_IDLE_HINTS: u32 = 10_000;
         let max_spins = self.max_spins;
         let running = &mut self.threads[thread as usize];
-        let (had, reads) = (running.steps.len(), running.steps.len() - running.pure);
+        let (had, reads) = (running.had, running.pure.len());
         running.hints += 1;
         let last = running.last_hint.replace((code, had));
         if running.hints <= max_spins && max_spins > 0 {
@@ -345,9 +355,10 @@ impl Native {
             return false;
         }
         if self.lessons.not_loops.contains(&code) {
-            let is_second = last.is_some_and(|(other, before)| other == code && before < had && before >= running.pure);
+            let is_second =
+                last.is_some_and(|(other, before)| other == code && before < had && had - before <= reads as u32);
             if let Some((_, before)) = last.filter(|_| is_second) {
-                running.pending = Pending::Spins((had - before) as u32);
+                running.pending = Pending::Spins(had - before);
             }
             return is_second;
         }
@@ -372,7 +383,7 @@ impl Native {
         let answer = loop {
             let Some(request) = self.switch(thread, value) else { break None };
             let running = &self.threads[thread as usize];
-            let pure = &running.steps[running.pure..];
+            let pure = &running.pure;
             match request {
                 Request::Hint(other) => {
                     value = 0;
@@ -399,7 +410,7 @@ impl Native {
                 Request::Step(step, ..) => {
                     let known = |place: u32| {
                         let at = pure.iter().rposition(|step| step.location() == Some(place))?;
-                        Some(running.values[running.pure + at])
+                        Some(running.values[at])
                     };
                     value = match step {
                         Step::Fence(_) | Step::Access { writes: false, .. } => 0,
@@ -437,6 +448,7 @@ impl Native {
         }
     }
 
+    #[inline]
     fn replay(&mut self, slot: usize, graph: &Graph) {
         let event = &graph.events[slot];
         let thread = event.thread as usize;
@@ -448,7 +460,11 @@ impl Native {
         let mut objects = run.objects.borrow_mut();
         let running = &mut threads[thread];
         let same = match running.pending {
-            Pending::Step(step, kind) if names.is_same(step, kind, event.step, &mut objects) => Some((step, kind)),
+            Pending::Step(step, kind)
+                if mem::take(&mut running.is_told) || names.is_same(step, kind, event.step, &mut objects) =>
+            {
+                Some((step, kind))
+            }
             _ => None,
         };
         let Some((step, kind)) = same else {
@@ -473,22 +489,24 @@ impl Native {
                 race = Some((owner, had));
             }
         }
-        running.steps.push(step);
-        running.values.push(value);
+        running.had += 1;
         let is_pure = match step {
             Step::Read { until: None, .. } | Step::Fence(_) | Step::Access { writes: false, .. } => true,
             Step::Rmw { until: None, update, .. } => update.apply(value).is_none(),
             _ => false,
         };
-        if !is_pure {
-            (running.pure, running.hints, running.last_hint) = (running.steps.len(), 0, None);
+        if is_pure {
+            running.pure.push(step);
+            running.values.push(value);
+        } else {
+            running.forget_pure();
         }
         if let Some(context) = &running.context {
-            context.had.set(running.steps.len() as u32);
+            context.had.set(running.had);
         }
         drop(objects);
         if let Some((owner, had)) = race {
-            let mine = running.steps.len() as u32 - 1;
+            let mine = running.had - 1;
             let finding =
                 Finding::Race([self.place(owner, had) + " (which made it before)", self.place(event.thread, mine)]);
             self.finding.get_or_insert(finding);
@@ -522,7 +540,10 @@ impl Program for Native {
         let Self { threads, run, names, .. } = self;
         match threads[thread as usize].pending {
             Pending::Step(..) if graph.len(thread) >= self.max_steps => Next::Bounded,
-            Pending::Step(step, kind) => Next::Step(names.name(step, kind, &mut run.objects.borrow_mut(), run)),
+            Pending::Step(step, kind) => {
+                threads[thread as usize].is_told = true;
+                Next::Step(names.name(step, kind, &mut run.objects.borrow_mut(), run))
+            }
             Pending::Spins(steps) => Next::Spins(steps),
             Pending::Stopped => Next::Stopped,
             Pending::Finished => Next::Finished,

@@ -52,7 +52,9 @@ pub(super) enum LocalValue {
 /// A thread of the program.
 pub(super) struct Context {
     pub(super) handle: Thread,
-    yielder: Cell<*const Yielder<Value, Request>>,
+    yielder: Cell<*const Yielder<Value, ()>>,
+    /// What the thread wants.
+    pub(super) request: Cell<Option<Request>>,
     /// How many threads it has made.
     made: Cell<u32>,
     /// How many events it has had.
@@ -65,6 +67,7 @@ impl Context {
         Self {
             handle,
             yielder: Cell::new(ptr::null()),
+            request: Cell::new(None),
             made: Cell::new(0),
             had: Cell::new(0),
             locals: RefCell::default(),
@@ -195,7 +198,7 @@ pub(super) fn expect<'a>() -> &'a Run {
 /// Runs the code of a thread on the stack of its coroutine.
 pub(super) fn run(
     context: *const Context,
-    yielder: &Yielder<Value, Request>,
+    yielder: &Yielder<Value, ()>,
     code: Box<dyn FnOnce()>,
 ) -> Result<(), String> {
     // SAFETY: the context lives as long as the coroutine.
@@ -277,6 +280,7 @@ impl Run {
     }
 
     /// Lets code of a thread run: all that it does belongs to this run.
+    #[inline]
     pub(super) fn enter<R>(&self, thread: *const Context, action: impl FnOnce() -> R) -> R {
         self.current.set(thread);
         let before = RUN.replace(self);
@@ -326,8 +330,9 @@ impl Run {
         let context = self.current.get();
         assert!(!context.is_null(), "only threads of the program access what is modelled");
         // SAFETY: the context lives as long as the thread, and the yielder as long as its function, below this call.
-        let yielder = unsafe { &*(*context).yielder.get() };
-        yielder.suspend(request)
+        let (context, yielder) = unsafe { (&*context, &*(*context).yielder.get()) };
+        context.request.set(Some(request));
+        yielder.suspend(())
     }
 
     /// A step in flat memory. None if it needs an event.

@@ -3,7 +3,7 @@
 //!
 //! A pair that saturation leaves open is not in the kernel if two store orders differ on it. So the algorithm finds one
 //! store order, and then tries each open pair the other way round. Every further store order that it finds settles all
-//! pairs on which the two differ.
+//! pairs on which the two differ, so it looks for store orders that differ from the first as much as they can.
 
 use certificate::GaveUp;
 use history::Execution;
@@ -186,8 +186,8 @@ pub fn visit(execution: &Execution, interrupt: Interrupt, mut visit: impl FnMut(
 
 /// The open pairs that every store order orders the same way, in that order.
 fn forced(choices: &Choices<'_>, interrupt: Interrupt) -> Result<Vec<(u32, u32)>, NoKernel> {
-    let mut solver = PairSolver::new(choices, interrupt);
-    let StoreOrder { chosen, .. } = solver.solve(None)?.ok_or(NoKernel::Violation)?;
+    let StoreOrder { chosen, .. } = PairSolver::new(choices, interrupt).solve(None)?.ok_or(NoKernel::Violation)?;
+    let mut solver = PairSolver::unlike(choices, interrupt, &chosen);
     let mut differs = vec![false; chosen.len()];
     let mut forced = Vec::new();
     for (pair, &forth) in chosen.iter().enumerate() {
