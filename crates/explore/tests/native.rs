@@ -261,6 +261,24 @@ fn bounds() {
         }
     });
     assert!(!verdict.is_complete && verdict.counts.bounded == 1, "{verdict}");
+    assert_eq!(verdict.to_string(), "no finding in 0 executions; 1 more are bounded, and not at their end");
+    let counters = || {
+        let counter = Arc::new(AtomicUsize::new(0));
+        for _ in 0..3 {
+            let counter = Arc::clone(&counter);
+            thread::spawn(move || counter.fetch_add(1, Relaxed));
+        }
+    };
+    for (builder, is_complete) in [
+        (Builder { max_threads: Some(3), ..Builder::new() }, false),
+        (Builder { max_threads: Some(4), ..Builder::new() }, true),
+        (Builder { max_events: Some(8), ..Builder::new() }, false),
+        (Builder { max_events: Some(9), ..Builder::new() }, true),
+    ] {
+        let verdict = builder.check(counters);
+        assert!(verdict.finding.is_none() && verdict.is_complete == is_complete, "{builder:?} {verdict}");
+        assert_eq!(verdict.counts.executions == 6, is_complete, "{builder:?} {verdict}");
+    }
 }
 
 /// A loop that gives up is explored to its end if that is asked for.

@@ -95,6 +95,12 @@ impl<P: Program> Exploration<P> {
         std::mem::take(&mut self.counts)
     }
 
+    /// Another thread of the operating system goes on.
+    pub(crate) fn detach(&mut self) {
+        self.program.detach();
+        self.levels.iter_mut().for_each(|level| level.nexts.forget_all());
+    }
+
     /// Explores all that is left, and tells each execution. The answer says whether the exploration went to its end.
     pub fn run(&mut self, mut tell: impl FnMut(&mut Run<'_, P>) -> ControlFlow<()>) -> ControlFlow<()> {
         if self.is_started && !self.turn() {

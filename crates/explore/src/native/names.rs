@@ -40,6 +40,17 @@ pub(super) struct Names {
 }
 
 impl Names {
+    /// The same names for another worker: those of locations. What they stand for depends on the run.
+    pub(super) fn share(&self) -> Self {
+        Self {
+            initial: self.initial.clone(),
+            places: vec![NONE; self.places.len()],
+            with_initial: self.with_initial.clone(),
+            guesses: self.guesses.clone(),
+            ..Self::default()
+        }
+    }
+
     /// The place of a location in this run, if it has one.
     pub(super) fn place(&self, location: u32) -> Option<u32> {
         self.places.get(location as usize).copied().filter(|&place| place != NONE)

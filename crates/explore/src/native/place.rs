@@ -136,21 +136,24 @@ impl<I: Initial> Place<I> {
     pub(crate) fn refresh<T: ?Sized>(&self, data: *mut T) {
         if let Some(run) = runtime::get() {
             let number = self.number.load(Ordering::Relaxed);
-            if number >> BITS != run.generation() && !std::mem::needs_drop::<T>() {
-                self.refresh_bytes(run, number, data.cast(), size_of_data(data));
+            if number >> BITS != run.generation() {
+                let size = if std::mem::needs_drop::<T>() { 0 } else { size_of_data(data) };
+                self.refresh_bytes(run, number, data.cast(), size);
             }
         }
     }
 
     #[cold]
     fn refresh_bytes(&self, run: &Run, number: u64, data: *mut u8, size: usize) {
-        if number == SHARED || number != 0 && run.is_of_another(number >> BITS) {
+        let address = std::ptr::from_ref(self) as usize;
+        run.claim(address, number == 0, self.code);
+        if size == 0 || number == SHARED || number != 0 && run.is_of_another(number >> BITS) {
             return;
         }
         // SAFETY: this is the first access in the execution, so nobody else has a reference to the data. Bytes that
         // were never written may be among them, so they are moved as such.
         let bytes = unsafe { std::slice::from_raw_parts_mut(data.cast::<MaybeUninit<u8>>(), size) };
-        run.refresh(std::ptr::from_ref(self) as usize, number == 0, bytes);
+        run.refresh(address, number == 0, bytes);
     }
 
     /// The number of the place in the run.

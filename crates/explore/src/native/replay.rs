@@ -20,6 +20,7 @@ use std::rc::Rc;
 
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
+use rustc_hash::FxHashMap;
 
 use super::names::Names;
 use super::place::{Kind, Look};
@@ -109,6 +110,38 @@ pub(super) struct Lessons {
     counting: Counting,
     /// The hints that are in no loop.
     not_loops: Vec<Code>,
+    /// Whether only one worker can explore the code.
+    pub(super) must_be_alone: bool,
+}
+
+impl Lessons {
+    /// What either was told.
+    pub(super) fn with(mut self, other: &Self) -> Self {
+        self.counting = self.counting.max(other.counting);
+        self.must_be_alone |= other.must_be_alone;
+        let new = other.not_loops.iter().filter(|code| !self.not_loops.contains(code));
+        let new: Vec<Code> = new.copied().collect();
+        self.not_loops.extend(new);
+        self
+    }
+}
+
+/// What the graphs of one worker need to be understood by another: the names of locations, and the numbers of threads.
+#[derive(Debug, Default)]
+pub(super) struct Share {
+    names: Names,
+    threads: FxHashMap<(u32, u32), u32>,
+}
+
+impl Share {
+    pub(super) fn share(&self) -> Self {
+        Self { names: self.names.share(), threads: self.threads.clone() }
+    }
+
+    /// The value that a location has at first.
+    pub(super) fn initial(&self, location: u32) -> Value {
+        self.names.initial[location as usize]
+    }
 }
 
 /// Code that is being explored.
@@ -126,6 +159,8 @@ pub(super) struct Native {
     /// Whether the graph has lost events. Then the names that were given to what is not in the graph are void, too.
     is_stale: bool,
     max_steps: u32,
+    max_events: usize,
+    max_threads: u32,
     max_spins: u32,
     finding: Option<Finding>,
     lessons: Lessons,
@@ -147,12 +182,25 @@ impl Native {
             is_running: false,
             is_stale: true,
             max_steps: builder.max_steps,
+            max_events: builder.max_events.map_or(usize::MAX, |most| most as usize),
+            max_threads: builder.max_threads.unwrap_or(u32::MAX),
             max_spins: builder.max_spins,
             finding: None,
             lessons,
             must_begin_again: false,
             rounds: [Vec::new(), Vec::new()],
         }
+    }
+
+    /// What another worker needs to go on with the graphs of this one.
+    pub(super) fn share(&self) -> Share {
+        Share { names: self.names.share(), threads: self.run.thread_numbers() }
+    }
+
+    /// Goes on with the graphs of another worker.
+    pub(super) fn adopt(&mut self, share: &Share) {
+        self.names = share.names.share();
+        self.run.share(share.threads.clone());
     }
 
     /// What the exploration must begin again with, if it must.
@@ -305,6 +353,10 @@ impl Native {
         }
         if self.run.wanted_counting.get() > self.lessons.counting {
             self.lessons.counting = self.run.wanted_counting.get();
+            self.must_begin_again = true;
+        }
+        if self.run.must_be_alone.get() {
+            self.lessons.must_be_alone = true;
             self.must_begin_again = true;
         }
         match answer {
@@ -551,7 +603,10 @@ impl Program for Native {
         }
         let Self { threads, run, names, .. } = self;
         match threads[thread as usize].pending {
-            Pending::Step(..) if graph.len(thread) >= self.max_steps => Next::Bounded,
+            Pending::Step(..) if graph.len(thread) >= self.max_steps || graph.events.len() >= self.max_events => {
+                Next::Bounded
+            }
+            Pending::Step(Step::Spawn(child), _) if child >= self.max_threads => Next::Bounded,
             Pending::Step(step, kind) => {
                 threads[thread as usize].is_told = true;
                 Next::Step(names.name(step, kind, &mut run.objects.borrow_mut(), run))

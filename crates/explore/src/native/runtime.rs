@@ -168,6 +168,11 @@ pub(super) struct Run {
     pub(super) counting: Cell<Counting>,
     /// What of counted references must be modelled for this program.
     pub(super) wanted_counting: Cell<Counting>,
+    /// Whether several workers explore the code, and the data that this one has claimed in this execution.
+    is_shared: Cell<bool>,
+    claimed: RefCell<Vec<usize>>,
+    /// Whether only one worker can explore the code.
+    pub(super) must_be_alone: Cell<bool>,
 }
 
 const BLOCK: u64 = 1 << 20;
@@ -178,6 +183,9 @@ static BLOCKS: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
 
 /// By address of a place: the bytes of its data at its first access.
 static KEPT: Mutex<BTreeMap<usize, Box<[MaybeUninit<u8>]>>> = Mutex::new(BTreeMap::new());
+
+/// By address of a place whose data some worker accesses in its execution: the block of generations of the worker.
+static CLAIMS: Mutex<BTreeMap<usize, u64>> = Mutex::new(BTreeMap::new());
 
 fn blocks() -> std::sync::MutexGuard<'static, BTreeSet<u64>> {
     BLOCKS.lock().unwrap_or_else(PoisonError::into_inner)
@@ -244,6 +252,9 @@ impl Run {
             is_in_allocator: Cell::new(false),
             counting: Cell::new(counting),
             wanted_counting: Cell::new(counting),
+            is_shared: Cell::new(false),
+            claimed: RefCell::default(),
+            must_be_alone: Cell::new(false),
         }
     }
 
@@ -279,6 +290,12 @@ impl Run {
         self.counters.borrow_mut().clear();
         self.tracked.borrow_mut().clear();
         self.allocations.borrow_mut().clear();
+        if self.is_shared.get() {
+            let mut claims = CLAIMS.lock().unwrap_or_else(PoisonError::into_inner);
+            for address in self.claimed.borrow_mut().drain(..) {
+                claims.remove(&address);
+            }
+        }
         for (address, layout) in self.quarantine.borrow_mut().drain(..) {
             // SAFETY: the code has given this memory back, and nothing of the run is left that could use it.
             unsafe { System.dealloc(address as *mut u8, layout) }
@@ -426,6 +443,36 @@ impl Run {
         }
         drop(kept);
         self.is_in_allocator.set(was_inside);
+    }
+
+    /// If several workers explore the code: the data of a place is accessed for the first time in this execution. No
+    /// two workers may access it at once. If another one does, this thread stops here, and one worker must do it all.
+    pub(super) fn claim(&self, address: usize, is_first: bool, code: Code) {
+        if !self.is_shared.get() || is_first && self.allocation(address).is_some() {
+            return;
+        }
+        let was_inside = self.is_in_allocator.replace(true);
+        let mine = self.generation.get() / BLOCK;
+        let owner = *CLAIMS.lock().unwrap_or_else(PoisonError::into_inner).entry(address).or_insert(mine);
+        if owner == mine {
+            self.claimed.borrow_mut().push(address);
+        }
+        self.is_in_allocator.set(was_inside);
+        if owner != mine {
+            self.must_be_alone.set(true);
+            self.stop(code);
+        }
+    }
+
+    /// The numbers of threads, for another worker.
+    pub(super) fn thread_numbers(&self) -> FxHashMap<(u32, u32), u32> {
+        self.threads.borrow().clone()
+    }
+
+    /// Goes on with the numbers of another worker.
+    pub(super) fn share(&self, threads: FxHashMap<(u32, u32), u32>) {
+        self.threads.replace(threads);
+        self.is_shared.set(true);
     }
 
     /// The place that was at this address when it was registered.
