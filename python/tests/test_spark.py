@@ -108,6 +108,19 @@ def test_one_history_key_by_key(session):
         on_spark.check_by_key(frame, "sc")
 
 
+def test_transactions(session):
+    texts = {
+        "skew": "[a] begin\n[b] begin\n[a] r x 0\n[b] r y 0\n[a] w y 1\n[b] w x 1\n[a] commit\n[b] commit\n",
+        "fine": "[a] begin\n[a] w x 1\n[a] commit\n[b] r x 1\n",
+        "lists": "[a] begin\n[a] a l 1\n[a] r l [1]\n[a] commit\n",
+    }
+    models = ["serializable", "snapshot-isolation"]
+    frame = session.createDataFrame(list(texts.items()), "history string, text string")
+    found = there(on_spark.check(frame, models))
+    assert found == {(name, model): seriatim.check(text, model).verdict for name, text in texts.items() for model in models}
+    assert found["skew", "serializable"] == "violation" and found["skew", "snapshot-isolation"] == "consistent"
+
+
 def test_lost_and_doubled_work_is_an_error(session):
     histories = corpus(5)
     frame = session.createDataFrame([(name, str(it)) for name, it in histories.items()], "history string, text string")
@@ -120,7 +133,9 @@ def test_lost_and_doubled_work_is_an_error(session):
         doubled.summary()
 
 
-def executors():
+def executors(session):
+    """The executors of this session: they know the port of its driver."""
+    driver = f"@127.0.0.1:{session.conf.get('spark.driver.port')}".encode()
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -128,7 +143,7 @@ def executors():
                 line = (entry / "cmdline").read_bytes()
             except OSError:
                 continue
-            if b"CoarseGrainedExecutorBackend" in line and b"org.apache.spark.executor" in line:
+            if b"org.apache.spark.executor" in line and driver in line:
                 found.append(int(entry.name))
     return found
 
@@ -141,7 +156,7 @@ def test_an_executor_is_killed_in_the_middle(session):
 
     def kill():
         time.sleep(1)
-        running = executors()
+        running = executors(session)
         if running:
             os.kill(running[0], signal.SIGKILL)
             killed.append(running[0])

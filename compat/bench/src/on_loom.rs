@@ -5,5 +5,7 @@ mod shim {
 }
 #[path = "../../../crates/explore/tests/programs/bugs.rs"]
 pub mod bugs;
+#[path = "../../../crates/explore/tests/programs/data.rs"]
+mod data;
 #[path = "../../../crates/explore/tests/programs/structures.rs"]
 pub mod structures;

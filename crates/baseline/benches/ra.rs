@@ -32,8 +32,8 @@ fn main() {
         };
         let execution = machine::execution(&config);
         let engine = best(50, || checker.allows(Model::Ra, &execution) == Ok(true)).as_secs_f64();
-        let cubic = best(2, || ra::writes_before(&execution)).as_secs_f64();
-        let closed = best(2, || ra::closed_order(&execution)).as_secs_f64();
+        let cubic = best(2, || ra::writes_before(&execution, Model::Ra)).as_secs_f64();
+        let closed = best(2, || ra::closed_order(&execution, Model::Ra)).as_secs_f64();
         println!(
             "  {events} events: {:.0} us; cubic writes-before x {:.0}, transitively closed mo x {:.0}",
             engine * 1e6,

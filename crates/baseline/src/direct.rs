@@ -1,32 +1,33 @@
-//! The axioms as clauses, all of them at once. (The baselines SC-SAT and TSO-SAT of section 5 of GCC.)
+//! The axioms as clauses, all of them at once. (The baselines SC-SAT and TSO-SAT of section 5 of GCC. With a partial
+//! store order that is known before: the completion by a SAT solver of wSC and of GCC.)
 //!
-//! For each two events of different threads (chains of the frame), a variable tells which comes first. The clauses say
-//! that
-//! - an event that is before another event is also before the next event of the other's thread, and an event that is
-//!   after another is also after the one before that in its thread (`po`);
+//! For each two events whose order is not known, a variable tells which comes first. Known is the order of each chain
+//! of the frame, and what a saturation before found out. The clauses say that
 //! - a base predecessor is before its event (in `sc`, a source is before its readers), and a read of the initial value
 //!   is before all writes of the location;
 //! - for a read `r` of `w` and another write `w'` of the location, `w'` is before `w` or `r` before `w'` (`ww`, `rw`);
-//! - three events of three threads do not form a cycle (`hb` is transitive).
+//! - no three events form a cycle (`hb` is transitive). If the order of two of them is known, it is enough to say this
+//!   for pairs that are next to each other: no event of the chain of one stands between it and the other. If the order
+//!   of two pairs is known, so is that of the third.
 //!
 //! So a satisfying assignment is a total order of all events in which every read returns the last write: an
-//! interleaving. The last kind of clause makes the formula cubic in the number of events; a formula of more than
-//! [`MAX_CLAUSES`] clauses is not written.
+//! interleaving. The last kind of clause makes the formula cubic in the number of events. A formula that does not fit
+//! into memory is not written.
 
 use batsat::{Callbacks, Lit, Solver, SolverInterface, SolverOpts, lbool};
 use certificate::GaveUp;
+use certificate::limits::check_room;
 use history::Execution;
 use history::execution::EventId;
 
 use memory::store::frame::Frame;
 use memory::{Interrupt, Line};
 
-/// The most clauses of a formula that is written.
-pub const MAX_CLAUSES: u64 = 10_000_000;
+/// How many bytes a clause of three literals takes, with the places where the solver watches it.
+const BYTES_PER_CLAUSE: usize = 64;
 
 /// How it is known whether one event comes before another.
 enum Before {
-    /// Program order decides it.
     Known(bool),
     Open(Lit),
 }
@@ -40,44 +41,52 @@ impl Callbacks for Watch {
     }
 }
 
-struct Encoding<'a> {
+struct Encoding<'a, K> {
     execution: &'a Execution,
+    /// Whether the first event is known to come before the second.
+    known: K,
     solver: Solver<Watch>,
-    /// By pair of events, row by row: the variable for whether the first event comes first. There is one if the events
-    /// are of different threads and the first has the smaller number.
+    /// By pair of events, row by row: the variable for whether the first event comes first. There is one if the order
+    /// is not known and the first has the smaller number.
     variables: Vec<Lit>,
+    /// By event: the events to which its order is not known.
+    open: Vec<Vec<u32>>,
     refuted: bool,
-}
-
-/// How many clauses there are for three events of three threads.
-fn transitivity(execution: &Execution) -> u64 {
-    // The elementary symmetric polynomials of the lengths of the threads: how many events, pairs and triples.
-    let (mut events, mut pairs, mut triples) = (0u64, 0u64, 0u64);
-    for bounds in execution.starts().windows(2) {
-        let length = u64::from(bounds[1] - bounds[0]);
-        triples = triples.saturating_add(pairs.saturating_mul(length));
-        pairs = pairs.saturating_add(events.saturating_mul(length));
-        events += length;
-    }
-    triples.saturating_mul(2)
 }
 
 /// Writes the formula and solves it.
 pub fn solve(frame: &Frame<'_>, interrupt: Interrupt) -> Line {
+    let threads = frame.execution().threads();
+    solve_after(frame, |a, b| a < b && threads[a as usize] == threads[b as usize], interrupt)
+}
+
+/// As [`solve`], if some events are known to come before others. What is known must be transitive, acyclic, and contain
+/// the order of each chain.
+pub fn solve_after(frame: &Frame<'_>, known: impl Fn(u32, u32) -> bool, interrupt: Interrupt) -> Line {
     let execution = frame.execution();
     let count = execution.len();
-    if transitivity(execution).saturating_add((count as u64).pow(2)) > MAX_CLAUSES {
+    let mut solver = Solver::new(SolverOpts::default(), Watch(interrupt));
+    check_room(count.saturating_mul(count).saturating_mul(size_of::<Lit>()))?;
+    let mut variables = vec![Lit::UNDEF; count * count];
+    let mut open = vec![Vec::new(); count];
+    for a in 0..count as u32 {
+        interrupt.check()?;
+        for b in a + 1..count as u32 {
+            if !known(a, b) && !known(b, a) {
+                variables[a as usize * count + b as usize] = Lit::new(solver.new_var_default(), true);
+                open[a as usize].push(b);
+                open[b as usize].push(a);
+            }
+        }
+    }
+    // At most a third of the pairs of open pairs are triples, and each triple has two clauses.
+    let pairs: usize = open.iter().map(|open| open.len().saturating_mul(open.len()) / 2).sum();
+    if check_room((pairs / 3 * 2).saturating_mul(BYTES_PER_CLAUSE)).is_err() {
         return Err(GaveUp::Clauses);
     }
-    let mut solver = Solver::new(SolverOpts::default(), Watch(interrupt));
-    let threads = execution.threads();
-    let is_open = |pair: usize| pair / count < pair % count && threads[pair / count] != threads[pair % count];
-    let variable = |pair| if is_open(pair) { Lit::new(solver.new_var_default(), true) } else { Lit::UNDEF };
-    let variables = (0..count * count).map(variable).collect();
-    let mut encoding = Encoding { execution, solver, variables, refuted: false };
+    let mut encoding = Encoding { execution, known, solver, variables, open, refuted: false };
     for event in 0..count as u32 {
         interrupt.check()?;
-        encoding.program_order(event);
         for predecessor in frame.predecessors(event) {
             encoding.require(&[(predecessor, event)]);
         }
@@ -97,13 +106,12 @@ pub fn solve(frame: &Frame<'_>, interrupt: Interrupt) -> Line {
     }
 }
 
-impl Encoding<'_> {
+impl<K: Fn(u32, u32) -> bool> Encoding<'_, K> {
     fn before(&self, a: u32, b: u32) -> Before {
-        let threads = self.execution.threads();
-        if threads[a as usize] == threads[b as usize] {
-            return Before::Known(a < b);
-        }
         let variable = self.variables[a.min(b) as usize * self.execution.len() + a.max(b) as usize];
+        if variable == Lit::UNDEF {
+            return Before::Known((self.known)(a, b));
+        }
         Before::Open(if a < b { variable } else { !variable })
     }
 
@@ -118,17 +126,6 @@ impl Encoding<'_> {
             }
         }
         self.refuted |= !self.solver.add_clause_reuse(&mut clause);
-    }
-
-    fn program_order(&mut self, event: u32) {
-        if self.execution.position(EventId(event)) == 0 {
-            return;
-        }
-        for other in 0..self.execution.len() as u32 {
-            if self.execution.threads()[other as usize] != self.execution.threads()[event as usize] {
-                self.require(&[(event - 1, other), (other, event)]);
-            }
-        }
     }
 
     fn read(&mut self, read: u32) {
@@ -149,18 +146,39 @@ impl Encoding<'_> {
         }
     }
 
-    /// Adds the clauses against cycles of three events of three threads, of which `first` is the first.
-    fn transitive(&mut self, first: u32) {
-        let starts = self.execution.starts();
-        let end = |event: u32| starts[self.execution.threads()[event as usize].index() + 1];
-        let count = self.execution.len() as u32;
-        let others: Vec<(u32, u32)> = (end(first)..count).map(|event| (event, end(event))).collect();
-        for (second, after) in others {
-            for third in after..count {
-                self.require(&[(second, first), (third, second), (first, third)]);
-                self.require(&[(first, second), (second, third), (third, first)]);
+    /// Whether an event is known to come before another, and no event of the chain of either stands between them.
+    fn is_next(&self, a: u32, b: u32) -> bool {
+        let chains = self.execution.threads();
+        let is_same = |first: u32, second: u32| chains.get(first as usize) == chains.get(second as usize);
+        let is_later = |event: u32| (event as usize) < chains.len() && (self.known)(event, b);
+        (self.known)(a, b)
+            && !(is_same(a, a + 1) && is_later(a + 1))
+            && !(b > 0 && is_same(b - 1, b) && (self.known)(a, b - 1))
+    }
+
+    /// Adds the clauses against cycles of an event and two others to which its order is open.
+    fn transitive(&mut self, event: u32) {
+        let open = std::mem::take(&mut self.open[event as usize]);
+        for (at, &second) in open.iter().enumerate() {
+            for &third in &open[at + 1..] {
+                // The events are in the order of their numbers.
+                match self.before(second, third) {
+                    // All three are open: the first of them has the clauses.
+                    Before::Open(_) if event < second => {
+                        self.require(&[(second, event), (third, second), (event, third)]);
+                        self.require(&[(event, second), (second, third), (third, event)]);
+                    }
+                    Before::Open(_) => {}
+                    Before::Known(is_before) => {
+                        let (first, last) = if is_before { (second, third) } else { (third, second) };
+                        if self.is_next(first, last) {
+                            self.require(&[(first, event), (event, last)]);
+                        }
+                    }
+                }
             }
         }
+        self.open[event as usize] = open;
     }
 
     /// The events in the order of the satisfying assignment.

@@ -1,4 +1,5 @@
-//! The search over frontiers, without saturation. (The algorithm of the tool DBCOP, as section 5 of wSC describes it.)
+//! The search over frontiers, with or without saturation before. (The algorithm of the tool DBCOP, as section 5 of wSC
+//! describes it.)
 //!
 //! A state is how far each chain of a frame has come. For `sc` a chain is a thread. For `tso` and `pso` the chains tell
 //! how far a thread has come, and how far its writes have reached memory. The writes between the two are in its store
@@ -12,11 +13,12 @@ use history::execution::EventId;
 use order::saturation::NONE;
 use rustc_hash::FxHashSet;
 
-use memory::store::frame::Frame;
+use memory::store::frame::{Frame, Lists};
 use memory::{Interrupt, Line};
 
 struct State<'a> {
     frame: &'a Frame<'a>,
+    constraints: &'a Lists,
     execution: &'a Execution,
     next: Vec<u32>,
     /// By event: how many of its readers are to come. Behind the events, the same for the initial writes, by location.
@@ -40,7 +42,7 @@ impl State<'_> {
         let access = self.execution.events()[event as usize];
         let chains = self.execution.threads();
         let gone = |event: u32| event < self.next[chains[event as usize].index()];
-        if !self.frame.predecessors(event).all(gone) {
+        if !self.frame.predecessors(event).all(gone) || !self.constraints.of(event).iter().copied().all(gone) {
             return false;
         }
         if access.kind.reads() && self.current[access.location.index()] != self.source(event) {
@@ -103,10 +105,17 @@ impl State<'_> {
 
 /// Looks for a line of all events, by a search over frontiers.
 pub fn search(frame: &Frame<'_>, interrupt: Interrupt) -> Line {
+    search_after(frame, &Lists::new(frame.execution().len(), &[]), interrupt)
+}
+
+/// As [`search`], with further constraints: the events in the list of an event come before it. (wSC+DBCOP of wSC, if
+/// the constraints are the saturated store order.)
+pub fn search_after(frame: &Frame<'_>, constraints: &Lists, interrupt: Interrupt) -> Line {
     let execution = frame.execution();
     let threads = execution.thread_count();
     let mut state = State {
         frame,
+        constraints,
         execution,
         next: execution.starts()[..threads].to_vec(),
         readers: vec![0; execution.len() + execution.location_count()],

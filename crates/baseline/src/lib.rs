@@ -10,7 +10,11 @@
 //! - `ccm+enum` and `wccm+enum` ([`enumerate`](mod@enumerate)) try all orders of the open pairs of writes;
 //! - `dbcop` and `machine` ([`frontier`]) search the states of the threads, or of the machine.
 //!
-//! For `ra` there are two older algorithms ([`ra`]).
+//! These strategies find evidence, too. The algorithms of wSC and GCC as their papers write them, which only decide,
+//! are in [`literal`].
+//!
+//! For `ra` and `rc20` there are the older algorithms that RF compares with, and RF's own for `ra`, event by event
+//! ([`ra`]).
 //!
 //! For linearizability there are three checkers ([`refinement`]), each an [algorithm](object::Algorithm): `enumerate`,
 //! `symbolic` and `counting(k)`.
@@ -38,13 +42,14 @@
 //! assert_eq!((decision.verdict, decision.strategy), (Verdict::Violation, "dbcop"));
 //!
 //! // Release-acquire allows the same execution.
-//! assert!(baseline::ra::writes_before(&execution));
-//! assert!(baseline::ra::closed_order(&execution));
+//! assert!(baseline::ra::writes_before(&execution, Model::Ra));
+//! assert!(baseline::ra::closed_order(&execution, Model::Ra));
 //! ```
 
 pub mod direct;
 pub mod enumerate;
 pub mod frontier;
+pub mod literal;
 pub mod ra;
 pub mod refinement;
 

@@ -6,6 +6,7 @@ use history::format::{Format, ReadOptions, Writer, read};
 use history::{History, Object};
 use object::mr::{Checker, Options, check, saturate};
 use object::{Algorithm, ObjectHistory, ValueId};
+use workload::object::{Config, Fault};
 
 const CASES: u64 = 2000;
 
@@ -99,6 +100,85 @@ fn removal_and_counting_are_sound() {
             found[2],
             found[3],
         );
+    }
+}
+
+/// The figures of MR, by every algorithm. With removal of matches, SYMBOLIC says no more than what is left.
+#[test]
+fn the_figures_of_the_paper() {
+    let algorithms = ["auto", "search", "fast+search", "enumerate", "symbolic", "saturate", "counting(2)"];
+    for entry in oracle::corpus::objects() {
+        let is_violation = entry.expected("linearizable") == Some("no");
+        let view = ObjectHistory::new(&entry.history).expect("an object history");
+        for name in algorithms {
+            let algorithm = baseline::algorithm(name).expect("an algorithm");
+            let options = object::Options { algorithm, ..object::Options::default() };
+            let decision = object::check(&view, &options);
+            let context = || format!("{}: {name}: {decision:?}", entry.name);
+            match decision.verdict {
+                Verdict::Violation => assert!(is_violation, "{}", context()),
+                Verdict::Consistent => assert!(!is_violation, "{}", context()),
+                Verdict::Unknown => assert!(["saturate", "counting(2)"].contains(&name), "{}", context()),
+            }
+            if decision.verdict != Verdict::Unknown {
+                verify_certificate(&entry.history, &decision, &context);
+            }
+        }
+        // SATURATE draws the consequences of Figure 11 before it forgets the match of 1 (section 6.2 of MR).
+        let saturate = decide(&entry.history, Checker::SATURATE, true).verdict;
+        assert!(is_violation || saturate != Verdict::Violation, "{}", entry.name);
+        assert!(entry.name != "mr-11-2" || saturate == Verdict::Violation);
+    }
+}
+
+/// On longer runs matches are forgotten all the time. What is found then is a violation of the whole history.
+#[test]
+fn what_symbolic_forgets_is_obsolete() {
+    let eight = [
+        Object::Queue,
+        Object::Stack,
+        Object::PriorityQueue,
+        Object::Register,
+        Object::Set,
+        Object::Mutex,
+        Object::Semaphore,
+        Object::Exchanger,
+    ];
+    println!("of the histories, matches were forgotten in; violations, and those found with removal:");
+    for object in eight {
+        let (mut forgot, mut violations, mut found) = (0, 0, 0);
+        for seed in 0..workload::cases(250) {
+            let faults = [None, Some(Fault::OutOfOrder(3)), Some(Fault::Lost), Some(Fault::Duplicated)];
+            let config = Config {
+                threads: 2 + seed as u32 % 3,
+                operations: 20 + seed as u32 % 41,
+                inserts: 50,
+                swaps: if object == Object::Register && seed % 2 == 0 { 30 } else { 0 },
+                peeks: if object == Object::Set { 20 } else { 0 },
+                values: if object == Object::Set { 2 } else { 0 },
+                capacity: 1 + seed as u32 % 3,
+                pending: if seed % 5 == 0 { 30 } else { 0 },
+                fault: faults[seed as usize / 3 % 4],
+                faults: 1,
+                seed,
+                ..Config::new(object)
+            };
+            let history = workload::object::history(&config);
+            let view = ObjectHistory::new(&history).expect("an object history");
+            let exact = object::check(&view, &object::Options::default()).verdict;
+            let removed = decide(&history, SYMBOLIC, true);
+            let context = || format!("{config:?}\n{exact:?}, {removed:?}\n{}", text(&history));
+            match removed.verdict {
+                Verdict::Violation => assert_eq!(exact, Verdict::Violation, "{}", context()),
+                Verdict::Consistent => assert_eq!(exact, Verdict::Consistent, "{}", context()),
+                Verdict::Unknown => forgot += 1,
+            }
+            violations += u64::from(exact == Verdict::Violation);
+            found += u64::from(removed.verdict == Verdict::Violation);
+        }
+        println!("{}: {forgot}; {violations}, {found}", object.name());
+        assert!(forgot > 50, "{object:?}: {forgot}");
+        assert!(violations > 10 && found * 2 > violations, "{object:?}: {found} of {violations}");
     }
 }
 

@@ -46,6 +46,8 @@
 //! assert!(verify(&Counter, &calls, Verdict::Consistent, &order([1, 0])).is_err());
 //! ```
 
+pub mod etcd;
+
 use std::collections::HashSet;
 use std::hash::Hash;
 

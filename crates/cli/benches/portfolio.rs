@@ -7,7 +7,9 @@
 //! - `wccm` against `sc`, with many threads: `wsc` decides `wccm` where it holds, and `ccv` where that fails;
 //! - the causal family, `wra`, `ra` and `sra` against `rc20`, on 10,000 threads of 10 operations: clocks are lists;
 //! - `sc` on 500 hard copies side by side, the last of them a violation, against 50: components are decided one by one;
-//! - `sc`, `ccm` and `wsc` with 100,000 locations against 1,000.
+//! - `sc`, `ccm` and `wsc` with 100,000 locations against 1,000;
+//! - `sc` on 1,000 threads of 20 operations against `wsc`: the search against saturation. This takes long, and is only
+//!   measured if `-- threads` is given.
 
 mod common;
 
@@ -82,5 +84,9 @@ fn main() {
     let [wide, narrow] = [100_000, 1_000].map(|locations| input(&shape(16, locations, 250_000)));
     for model in [Model::Sc, Model::Ccm, Model::Wsc] {
         compare((model, &wide), (model, &narrow));
+    }
+    if std::env::args().any(|argument| argument == "threads") {
+        let many = input(&shape(1_000, 64, 20_000));
+        compare((Model::Sc, &many), (Model::Wsc, &many));
     }
 }

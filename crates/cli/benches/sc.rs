@@ -1,14 +1,13 @@
 //! Sequential consistency: against the time to parse the same file, and every strategy against the others.
 //!
-//! `cargo bench -p seriatim-cli --bench sc [-- scale|hard|table|small]`; without an argument, all four.
+//! `cargo bench -p seriatim-cli --bench sc [-- scale|hard|small]`; without an argument, all three.
 //! - `scale`: large histories of an atomic memory, written thread by thread (so that the recorded order is no help) and
 //!   once as recorded. Parsing is reading the text. To find out which write each read is from is part of the check;
 //! - `hard`: 200 and more copies of the shapes that saturation does not decide, over 4,000 operations each;
-//! - `table`: the experiments of wSC Figures 6 to 9;
 //! - `small`: 16 threads of 50 operations on 8 locations, `auto` against the other strategies.
 //!
-//! Times of `scale` and `small` are the least of several runs. All others are averages over histories. If a run is not
-//! decided within the limit, the limit counts as its time, and the time is marked.
+//! Times of `scale` and `small` are the least of several runs. If a run is not decided within the limit, the limit
+//! counts as its time.
 
 mod common;
 
@@ -27,11 +26,11 @@ use workload::memory::{Config, execution, generate, history, thread_by_thread};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const RUNS: usize = 3;
-/// The most time for one history and strategy in the table.
+/// The most time for one history and strategy of `small`.
 const LIMIT: Duration = Duration::from_secs(1);
 /// How often each history of `small` is decided.
 const SMALL_RUNS: usize = 7;
-/// How many histories each number of the table is the average of.
+/// How many histories `small` decides.
 const HISTORIES: u64 = 20;
 
 const STRATEGIES: [&str; 7] = ["auto", "wsc+search", "wsc+sat", "ccm+sat", "ccm+enum", "dbcop", "sat"];
@@ -123,16 +122,9 @@ fn decide(execution: &Execution, strategy: &str, limit: Duration) -> (Duration, 
     (start.elapsed().max(least), verdict)
 }
 
-/// The histories of one cell of the table. `perturbed` of a hundred are perturbed.
-fn histories(threads: u32, operations: u32, perturbed: u64) -> Vec<Execution> {
-    let config = |seed| Config {
-        threads,
-        operations,
-        locations: 8,
-        perturb: u32::from(seed * 100 < perturbed * HISTORIES),
-        seed,
-        ..Config::default()
-    };
+/// Valid histories.
+fn histories(threads: u32, operations: u32) -> Vec<Execution> {
+    let config = |seed| Config { threads, operations, locations: 8, seed, ..Config::default() };
     (0..HISTORIES)
         .map(|seed| {
             // Thread by thread, so that the recorded order is no help.
@@ -140,55 +132,6 @@ fn histories(threads: u32, operations: u32, perturbed: u64) -> Vec<Execution> {
             Execution::from_history(&history(&config, thread_by_thread(&config))).expect("an execution")
         })
         .collect()
-}
-
-fn cell(executions: &[Execution], strategy: &str) -> (Duration, bool) {
-    let mut total = Duration::ZERO;
-    let mut complete = true;
-    for (at, execution) in executions.iter().enumerate() {
-        let (time, verdict) = decide(execution, strategy, LIMIT);
-        total += time;
-        complete &= verdict != Verdict::Unknown;
-        // From the third history on, a strategy that has exceeded the limit is not asked about more histories.
-        if !complete && at >= 2 {
-            return (total / (at as u32 + 1), false);
-        }
-    }
-    (total / executions.len() as u32, complete)
-}
-
-fn row(title: &str, executions: &[Execution]) -> Vec<(Duration, bool)> {
-    print!("{title:<34}");
-    let cells: Vec<_> = STRATEGIES.iter().map(|&strategy| cell(executions, strategy)).collect();
-    for (time, complete) in &cells {
-        print!("{:>11.3}{}", time.as_secs_f64() * 1e3, if *complete { " " } else { "+" });
-    }
-    println!();
-    cells
-}
-
-fn heading(title: &str) {
-    print!("{title:<34}");
-    for strategy in STRATEGIES {
-        print!("{strategy:>11} ");
-    }
-    println!();
-}
-
-fn table() {
-    println!("milliseconds a history, average of {HISTORIES}; + if some were not decided within {LIMIT:?}");
-    heading("Figure 6: valid, 6 threads");
-    for operations in (200..=800).step_by(100) {
-        row(&format!("  {operations} operations"), &histories(6, operations, 0));
-    }
-    for (title, perturbed) in
-        [("Figure 7: valid, 50 a thread", 0), ("Figure 8: half perturbed", 50), ("Figure 9: all perturbed", 100)]
-    {
-        heading(title);
-        for threads in [4, 8, 12, 16] {
-            row(&format!("  {threads} threads"), &histories(threads, threads * 50, perturbed));
-        }
-    }
 }
 
 /// The least time of several runs. There is only one run if it takes long.
@@ -203,7 +146,7 @@ fn decide_often(execution: &Execution, strategy: &str) -> (Duration, bool) {
 }
 
 fn small() {
-    let executions = histories(16, 800, 0);
+    let executions = histories(16, 800);
     println!("valid, 16 threads x 50, 8 locations: {HISTORIES} histories, for each the least of {SMALL_RUNS} runs");
     // The strategies take turns, so that none of them has the machine in a better state.
     let mut sums = [(0.0, 0); STRATEGIES.len()];
@@ -230,7 +173,7 @@ fn main() {
     // The first use of memory is not to be measured.
     drop(execution(&Config { operations: 10_000, ..Config::default() }));
     let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
-    for (name, run) in [("scale", scale as fn()), ("hard", hard_shapes), ("table", table), ("small", small)] {
+    for (name, run) in [("scale", scale as fn()), ("hard", hard_shapes), ("small", small)] {
         if wanted.is_empty() || wanted.iter().any(|w| w == name) {
             println!("{name}");
             run();

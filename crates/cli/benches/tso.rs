@@ -1,39 +1,31 @@
-//! Store buffers: `tso`, `pso` and `wccm` against the time to parse the same file, every strategy against the others,
-//! and a corpus of tiny histories.
+//! Store buffers: `tso`, `pso` and `wccm` against the time to parse the same file, and a corpus of tiny histories.
 //!
-//! `cargo bench -p seriatim-cli --bench tso [-- scale|cliffs|table|corpus]`; without an argument, all four.
+//! `cargo bench -p seriatim-cli --bench tso [-- scale|cliffs|corpus]`; without an argument, all three.
 //! - `scale`: large histories of machines with store buffers, written thread by thread. Parsing is reading the text.
 //!   The check includes the step from the history to the execution;
 //! - `cliffs`: one model against another on the same histories, and one model on histories of growing length. The ratio
 //!   should not grow with the number of chains: `pso` has a chain for each thread and location;
-//! - `table`: the experiments of GCC Figure 6, every strategy;
 //! - `corpus`: 100,000 histories of 40 operations on 4 threads, `seriatim check --model sc,tso` with two jobs, against
 //!   the parse.
 //!
-//! Times of `scale` and `corpus` are the least of several runs. Those of `table` are averages over histories. If a run
-//! is not decided within the limit, the limit counts as its time, and the time is marked.
+//! Times of `scale` and `corpus` are the least of several runs.
 
 mod common;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use certificate::{Model, Verdict};
 use common::least;
 use history::Execution;
 use history::format::{Format, ReadOptions, Writer, open};
-use memory::{Checker, Options, Strategy};
+use memory::Options;
 use workload::memory::{Config, Machine, generate, history, thread_by_thread};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const RUNS: usize = 3;
-/// The most time for one history and strategy in the table.
-const LIMIT: Duration = Duration::from_secs(1);
-/// How many histories each number of the table is the average of.
-const HISTORIES: u64 = 20;
 
 fn read(file: &Path) -> impl Iterator<Item = history::History> {
     let options = ReadOptions { format: Some(Format::Text), ..ReadOptions::default() };
@@ -135,64 +127,6 @@ fn cliffs() {
     }
 }
 
-fn decide(execution: &Execution, strategy: Strategy) -> (Duration, Verdict) {
-    let start = Instant::now();
-    let mut checker = Checker::new(execution, &Options { witness: false, deadline: Some(start + LIMIT) });
-    checker.set_strategy(strategy);
-    let verdict = checker.check(Model::Tso).verdict;
-    (start.elapsed(), verdict)
-}
-
-fn row(title: &str, machine: Machine, threads: u32, operations: u32) {
-    let executions: Vec<Execution> = (0..HISTORIES)
-        .map(|seed| {
-            // Thread by thread, so that the recorded order is no help.
-            let config = Config { machine, threads, operations, locations: 8, seed, ..Config::default() };
-            execution(&config)
-        })
-        .collect();
-    print!("{title:<28}");
-    for strategy in strategies() {
-        let (mut total, mut count, mut complete) = (Duration::ZERO, 0, true);
-        for execution in &executions {
-            let (time, verdict) = decide(execution, strategy);
-            total += time;
-            count += 1;
-            complete &= verdict != Verdict::Unknown;
-            // From the third history on, a strategy that has exceeded the limit is not asked about more histories.
-            if !complete && count > 2 {
-                break;
-            }
-        }
-        let average = total.as_secs_f64() * 1e3 / f64::from(count);
-        print!("{average:>11.3}{}", if complete { " " } else { "+" });
-    }
-    println!();
-}
-
-/// The strategies of the table.
-fn strategies() -> impl Iterator<Item = Strategy> {
-    let names = ["auto", "wtso+search", "wtso+sat", "wccm+sat", "wccm+enum", "machine", "sat"];
-    names.into_iter().map(|name| baseline::strategy(name).expect("a strategy"))
-}
-
-fn table() {
-    println!("milliseconds a history, average of {HISTORIES}; + if some were not decided within {LIMIT:?}");
-    for (machine, title) in [(Machine::Sc, "GCC Figure 6"), (Machine::Tso, "the same behind buffers")] {
-        print!("{title:<28}");
-        for strategy in strategies() {
-            print!("{:>11} ", strategy.name());
-        }
-        println!();
-        for operations in (100..=500).step_by(100) {
-            row(&format!("  4 threads, {operations} operations"), machine, 4, operations);
-        }
-        for threads in 2..=6 {
-            row(&format!("  {threads} threads, 50 a thread"), machine, threads, 50 * threads);
-        }
-    }
-}
-
 fn corpus() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("corpus.hist");
@@ -226,7 +160,7 @@ fn corpus() {
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
-    for (name, run) in [("scale", scale as fn()), ("cliffs", cliffs), ("table", table), ("corpus", corpus)] {
+    for (name, run) in [("scale", scale as fn()), ("cliffs", cliffs), ("corpus", corpus)] {
         if wanted.is_empty() || wanted.iter().any(|w| w == name) {
             println!("{name}");
             run();

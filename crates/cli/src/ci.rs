@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use history::{History, visible};
 use report::drawing::escaped;
+use serde::{Deserialize, Serialize};
 use seriatim::{Decision, Verdict};
 
 use crate::fault::Fault;
@@ -19,7 +20,7 @@ use crate::input::Input;
 use crate::output::Output;
 
 /// What is said about one history.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Cases {
     /// `testcase` elements.
     pub(crate) junit: String,
@@ -28,7 +29,7 @@ pub(crate) struct Cases {
     counts: Counts,
 }
 
-#[derive(Copy, Clone, Default)]
+#[derive(Copy, Clone, Default, Serialize, Deserialize)]
 struct Counts {
     tests: u64,
     failures: u64,

@@ -25,12 +25,12 @@ pub(crate) fn run(flags: &Classify) -> u8 {
     flags.memory.set_limit();
     let jobs = jobs(flags.jobs);
     let teller = Teller { flags, out: Palette::stdout(), err: Palette::stderr() };
-    let progress = Progress::on_terminal();
     let mut stdout = BufWriter::with_capacity(1 << 16, io::stdout());
     let mut total = Tally::default();
     let mut written = Ok(());
     let mut noted = false;
     let options = flags.reading.options();
+    let progress = Progress::on_terminal(&flags.files, &options);
     pipeline::run(
         jobs,
         jobs.saturating_mul(IN_FLIGHT),
@@ -38,11 +38,13 @@ pub(crate) fn run(flags: &Classify) -> u8 {
         Sources::new(&flags.files, &options, &progress),
         weight,
         |found| teller.tell(found),
+        |_| {},
         |mut told: Printout, more| {
             if told.plain_orders && !std::mem::replace(&mut noted, true) {
                 told.err.insert_str(0, &format!("seriatim classify: {PLAIN_ORDERS}"));
             }
             total.add(&told);
+            progress.tell(total.histories, String::new);
             written = progress.suspend(|| told.write(&mut stdout, more));
             if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         },

@@ -50,7 +50,7 @@ pub(crate) fn run(flags: &Convert) -> u8 {
     };
     let options = ReadOptions { format: flags.from, object: flags.object, initial: flags.initial.clone() };
     let (path, only) = input::selected(&flags.input);
-    let reader = match input::open(path, &options, &Progress::none()) {
+    let mut reader = match input::open(path, &options, &Progress::none()) {
         Ok(reader) => reader,
         Err(error) => {
             output::complain(&flags.input, error);
@@ -71,7 +71,7 @@ pub(crate) fn run(flags: &Convert) -> u8 {
     let mut status = 0;
     let mut count = 0;
     let mut is_found = only.is_none();
-    for (number, history) in (0..).zip(reader) {
+    for (number, history) in (0..).zip(&mut reader) {
         count = number + 1;
         if only.is_some_and(|only| only != number) {
             continue;
@@ -95,6 +95,9 @@ pub(crate) fn run(flags: &Convert) -> u8 {
         if only.is_some() {
             break;
         }
+    }
+    for what in reader.dropped() {
+        output::complain(&flags.input, format_args!("left out: {what}"));
     }
     if let (Some(number), false) = (only, is_found) {
         output::complain(path, input::none_selected(number, count));

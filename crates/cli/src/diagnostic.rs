@@ -92,6 +92,7 @@ fn of_view(history: &History, format: Option<Format>, error: &ViewError) -> Opti
                 None | Some(Format::Text) => or_source("id= and from="),
                 Some(Format::JsonLines) => or_source("the fields `id` and `from`"),
                 Some(Format::Edn) => or_source("the fields `:id` and `:from`"),
+                Some(Format::Parquet | Format::Arrow) => or_source("the columns `id` and `from`"),
                 Some(_) => once.to_owned(),
             },
         ),

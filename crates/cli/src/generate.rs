@@ -14,6 +14,7 @@ use workload::hard::{self, Figure};
 use workload::memory::{self, Config, Step};
 use workload::random::SplitMix64;
 use workload::transactions::{self, Store};
+use workload::triangles;
 
 use crate::flags::{Gen, Machine, Order};
 use crate::output::{self, Output};
@@ -41,6 +42,7 @@ pub(crate) fn run(flags: &Gen, given: &[&str]) -> u8 {
         Machine::Hard4 => return run_hard(flags, Figure::Four),
         Machine::Hard5 => return run_hard(flags, Figure::Five),
         Machine::HardRmw => return run_hard(flags, Figure::Rmws),
+        Machine::Triangles => return run_triangles(flags),
         Machine::ScObserved => return run_observed(flags),
         Machine::Sc => memory::Machine::Sc,
         Machine::Tso => memory::Machine::Tso,
@@ -48,6 +50,9 @@ pub(crate) fn run(flags: &Gen, given: &[&str]) -> u8 {
         Machine::Ra => memory::Machine::ReleaseAcquire,
         Machine::Rc20 => memory::Machine::Rc20,
         Machine::Relaxed => memory::Machine::Relaxed,
+        Machine::Cc => memory::Machine::Causal,
+        Machine::Ccv => memory::Machine::Convergent,
+        Machine::Cm => memory::Machine::CausalMemory,
         Machine::Serializable => return run_database(flags, Store::Serializable),
         Machine::SnapshotIsolation => return run_database(flags, Store::SnapshotIsolation),
         Machine::Causal => return run_database(flags, Store::Causal),
@@ -65,6 +70,7 @@ pub(crate) fn run(flags: &Gen, given: &[&str]) -> u8 {
         delay: flags.delay,
         stale: flags.stale,
         perturb: flags.perturb,
+        distance: flags.distance,
         seed: flags.seed,
     };
     let configs = seeds(flags).map(move |seed| Config { seed, ..config });
@@ -84,6 +90,7 @@ pub(crate) fn run(flags: &Gen, given: &[&str]) -> u8 {
 /// Whether a flag has a meaning for the machine, shape or object that is simulated.
 fn is_known(flags: &Gen, name: &str) -> bool {
     let is_object = flags.object.is_some_and(|object| object != Object::Memory);
+    let is_graph = !is_object && matches!(flags.model, Machine::Triangles);
     let is_hard =
         !is_object && matches!(flags.model, Machine::Hard3 | Machine::Hard4 | Machine::Hard5 | Machine::HardRmw);
     let is_database = !is_object
@@ -97,15 +104,22 @@ fn is_known(flags: &Gen, name: &str) -> bool {
         );
     match name {
         "length" | "lists" | "zipf" | "aborts" | "unknown" | "untimed" | "anomaly" => is_database,
-        "fences" | "order" if is_database => false,
+        "fences" | "order" | "distance" if is_database => false,
         "object" | "seed" | "format" | "histories" | "output" => true,
         "model" => !is_object,
+        "nodes" | "edges" => is_graph,
+        "violating" => is_hard || is_graph,
+        _ if is_graph => false,
         "threads" | "operations" | "writes" | "rmws" => !is_hard,
-        "copies" | "side_by_side" | "violating" => is_hard,
-        "delay" => !is_object && matches!(flags.model, Machine::Tso | Machine::Pso),
+        "copies" | "side_by_side" => is_hard,
+        "delay" => {
+            let has_delay =
+                matches!(flags.model, Machine::Tso | Machine::Pso | Machine::Cc | Machine::Ccv | Machine::Cm);
+            !is_object && has_delay
+        }
         "stale" => !is_object && matches!(flags.model, Machine::Ra | Machine::Rc20 | Machine::Relaxed),
         "locations" | "fences" => !is_object && !is_hard,
-        "perturb" | "order" => !is_object && !is_hard && !matches!(flags.model, Machine::ScObserved),
+        "perturb" | "distance" | "order" => !is_object && !is_hard && !matches!(flags.model, Machine::ScObserved),
         _ => is_object,
     }
 }
@@ -170,6 +184,14 @@ fn run_hard(flags: &Gen, figure: Figure) -> u8 {
         }
         writer.finish().map(drop)
     })
+}
+
+/// Writes the executions that tell whether a graph has a triangle.
+fn run_triangles(flags: &Gen) -> u8 {
+    let Gen { nodes, edges, violating, seed, .. } = *flags;
+    let config = triangles::Config { nodes, edges, violating, seed };
+    let histories = seeds(flags).map(|seed| triangles::history(&triangles::Config { seed, ..config }));
+    write(flags, config.fault(), |out, format| write_histories(out, format, histories))
 }
 
 /// Writes histories of a simulated database.

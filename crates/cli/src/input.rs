@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
-use std::fs::{DirEntry, File};
+use std::fs::DirEntry;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,8 @@ use history::format::{self, Format, InputError, ReadOptions, Reader};
 use history::{History, visible};
 
 use crate::flags::Reading;
-use crate::pipeline;
+use crate::panics;
+use crate::pipeline::{self, Source as _};
 use crate::progress::Progress;
 
 /// One thing that the reader found, in the order in which the command line names the files.
@@ -41,9 +42,14 @@ pub(crate) enum Found {
 
 /// The files that a directory of a Jepsen store has besides its history.
 const OF_A_STORE: [&str; 7] =
-    ["jepsen.log", "results.edn", "history.txt", "test.fressian", BLOCKS, "test.edn", "timeline.html"];
-/// The file with the whole test. It has the history, too, and is taken if nothing else has.
+    ["jepsen.log", "results.edn", PRINTED, "test.fressian", BLOCKS, "test.edn", "timeline.html"];
+/// The file with the whole test. It has the history, too, and is taken if `history.edn` is not there.
 const BLOCKS: &str = "test.jepsen";
+/// The history as it was printed, which is taken if nothing else has it.
+const PRINTED: &str = "history.txt";
+
+/// A file of fewer bytes is small.
+const SMALL: u64 = 1 << 16;
 
 /// A history and where it comes from.
 pub(crate) struct Input {
@@ -119,10 +125,10 @@ impl<'a> Sources<'a> {
 }
 
 impl Sources<'_> {
-    /// Whether a directory is one history, of Cobra.
+    /// Whether a directory is one history, of Cobra or of the clients of a test of etcd.
     fn is_history(&self, directory: &Path) -> bool {
         let is_forced = matches!(self.context.options.format, Some(Format::Cobra | Format::CobraTimed));
-        is_forced || format::is_cobra_folder(directory)
+        is_forced || format::is_cobra_folder(directory) || format::is_client_folder(directory)
     }
 }
 
@@ -170,7 +176,7 @@ fn of_directory(directory: &Path) -> Vec<Content> {
             files.push(history);
             continue;
         }
-        if format::is_cobra_folder(&directory) {
+        if format::is_cobra_folder(&directory) || format::is_client_folder(&directory) {
             files.push(directory);
             continue;
         }
@@ -249,7 +255,12 @@ struct Opened {
 /// The next history of a file, and how long reading it took.
 fn read(reader: &mut Reader) -> Option<(Result<History, InputError>, Duration)> {
     let begin = Instant::now();
-    reader.next().map(|result| (result, begin.elapsed()))
+    // The decoders of tables are not ours. The reader catches their panics.
+    let next = match reader.format() {
+        Some(Format::Parquet | Format::Arrow) => panics::noted(|| reader.next()),
+        _ => reader.next(),
+    };
+    next.map(|result| (result, begin.elapsed()))
 }
 
 impl pipeline::Source for Source<'_> {
@@ -263,6 +274,27 @@ impl pipeline::Source for Source<'_> {
 }
 
 impl Source<'_> {
+    /// The file, as it is named; with `#k` if one of its histories is meant.
+    pub(crate) fn name(&self) -> String {
+        match &self.content {
+            Content::File { path, only, .. } => {
+                let only = only.map(|number| format!("#{number}")).unwrap_or_default();
+                path.display().to_string() + &only
+            }
+            Content::Open(opened) => opened.file.to_string(),
+            Content::Fault(Found::Unreadable { file, .. } | Found::Bad { file, .. }) => file.to_string(),
+            Content::Fault(Found::History(_)) | Content::Nothing => String::new(),
+        }
+    }
+
+    /// The file, if it is not open yet.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match &self.content {
+            Content::File { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+
     /// Opens a file. `None` if it is no history.
     fn open(&self, path: &Path, only: Option<u32>, is_certain: bool, is_live: bool) -> Result<Option<Opened>, Found> {
         let file = name(path);
@@ -271,8 +303,8 @@ impl Source<'_> {
             return Ok(None);
         }
         let begin = Instant::now();
-        let mut reader =
-            open(path, self.context.options, self.context.progress).map_err(|error| unreadable(error.to_string()))?;
+        let mut reader = panics::noted(|| open(path, self.context.options, self.context.progress))
+            .map_err(|error| unreadable(error.to_string()))?;
         let opening = begin.elapsed();
         let Some((first, parsing)) = read(&mut reader) else {
             return Err(unreadable("this holds no history: there is no operation in it".to_owned()));
@@ -323,15 +355,30 @@ impl Iterator for Source<'_> {
     }
 }
 
+/// The size of all files together; none if there is an input that has no size, such as a pipe.
+pub(crate) fn size(files: &[PathBuf], options: &ReadOptions) -> Option<u64> {
+    let progress = Progress::none();
+    let sources = Sources::new(files, options, &progress);
+    let size = |path: &Path| path.metadata().ok().filter(std::fs::Metadata::is_file).map_or(0, |data| data.len());
+    sources.map(|source| (!source.is_live()).then(|| source.path().map_or(0, size))).sum()
+}
+
 /// The history of a directory in which Jepsen stored a test. The other files there repeat it in other formats.
 fn history_of_store(entries: &[DirEntry]) -> Option<PathBuf> {
     let find = |name: &str| entries.iter().map(DirEntry::path).find(|path| path.file_name() == Some(OsStr::new(name)));
-    let history = ["history.edn", "history.edn.gz", "history.edn.zst", BLOCKS].into_iter().find_map(find)?;
-    OF_A_STORE.into_iter().any(|name| find(name).is_some()).then_some(history)
+    let history = ["history.edn", "history.edn.gz", "history.edn.zst", BLOCKS, PRINTED].into_iter().find_map(find)?;
+    let is_beside = |name| find(name).is_some_and(|path| path != history || name == BLOCKS);
+    OF_A_STORE.into_iter().any(is_beside).then_some(history)
 }
 
 fn name(path: &Path) -> Arc<str> {
     path.display().to_string().into()
+}
+
+/// Whether there is a single file to read, and a small one. Then it is not worth while to ask for anything.
+pub(crate) fn is_small(files: &[PathBuf]) -> bool {
+    let [file] = files else { return false };
+    std::fs::metadata(selected(file).0).is_ok_and(|data| data.is_file() && data.len() < SMALL)
 }
 
 /// The histories of a file, or of standard input for `-`. `progress` shows how much of the file has been read.
@@ -339,13 +386,7 @@ pub(crate) fn open(path: &Path, options: &ReadOptions, progress: &Progress) -> i
     if path == Path::new("-") {
         return Ok(format::read(Box::new(io::stdin()), options));
     }
-    if progress.is_none() || path.is_dir() {
-        return format::open(path, options);
-    }
-    let file = File::open(path)?;
-    let size = file.metadata()?.len();
-    let options = ReadOptions { format: options.format.or_else(|| Format::from_path(path)), ..options.clone() };
-    Ok(format::read_sized(progress.of(file, size), Some(size), options))
+    format::open_watched(path, options, progress.watch())
 }
 
 /// A file, and which of its histories is meant: all of them or, for `FILE#k`, only number k. If there is a file whose

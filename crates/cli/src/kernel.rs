@@ -1,12 +1,14 @@
 //! `seriatim kernel`: how many pairs of writes have a forced order, and how many of these wsc and ccm find.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use history::Execution;
+use history::format::render_operation;
+use history::{Execution, visible};
 use memory::Interrupt;
-use memory::sc::kernel::{self, NoKernel};
+use memory::sc::kernel::{self, NoKernel, Order, Pair};
 use serde_json::{Value, json};
 use seriatim::{Cause, Misfit, Model};
 
@@ -32,6 +34,7 @@ pub(crate) fn run(flags: &Kernel) -> u8 {
     let mut status = Status::Computed;
     let mut written = Ok(());
     let (mut skipped, mut histories) = (0, 0);
+    let mut corpus = Corpus::default();
     let _ = input::visit(&flags.files, &flags.reading.options(), &Progress::none(), &mut |found| {
         let is_history = matches!(found, Found::History(_));
         let told = match found {
@@ -44,7 +47,7 @@ pub(crate) fn run(flags: &Kernel) -> u8 {
                 }
                 Ok(execution) => {
                     histories += 1;
-                    Ok(tell(flags, &input, &execution))
+                    Ok(tell(flags, &input, &execution, &mut corpus))
                 }
             },
         };
@@ -60,6 +63,9 @@ pub(crate) fn run(flags: &Kernel) -> u8 {
         written = out.write_all(line.as_bytes());
         if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
+    if corpus.kernels.len() > 1 && written.is_ok() {
+        written = out.write_all(corpus.tell(flags.json).as_bytes());
+    }
     if output::tell_skipped("kernel", skipped, histories, "") {
         status = Status::Bad;
     }
@@ -79,23 +85,117 @@ fn percent(part: u64, whole: u64) -> f64 {
     if whole == 0 { 100.0 } else { 100.0 * part as f64 / whole as f64 }
 }
 
-fn tell(flags: &Kernel, input: &Input, execution: &Execution) -> (String, Status) {
+/// The kernels of all histories that have one.
+#[derive(Default)]
+struct Corpus {
+    kernels: Vec<kernel::Kernel>,
+}
+
+/// How many pairs an order has.
+type Count = fn(&kernel::Kernel) -> u64;
+
+impl Corpus {
+    /// In how many percent of the histories an order is the whole kernel, and of how many percent of the kernel it is
+    /// in the others, on average.
+    fn coverage(&self, order: impl Fn(&kernel::Kernel) -> u64) -> (f64, Option<f64>) {
+        let (mut whole, mut sum) = (0, 0.0);
+        for it in &self.kernels {
+            if order(it) == it.kernel {
+                whole += 1;
+            } else {
+                sum += percent(order(it), it.kernel);
+            }
+        }
+        let others = self.kernels.len() - whole;
+        (percent(whole as u64, self.kernels.len() as u64), (others > 0).then(|| sum / others as f64))
+    }
+
+    /// How many percent of its pairs of writes an order orders in a history, on average.
+    fn ordered(&self, order: impl Fn(&kernel::Kernel) -> u64) -> f64 {
+        self.kernels.iter().map(|it| percent(order(it), it.pairs)).sum::<f64>() / self.kernels.len() as f64
+    }
+
+    fn tell(&self, is_json: bool) -> String {
+        let orders: [(&str, &str, Count); 3] =
+            [("st", "wsc", |it| it.st), ("pww", "ccm", |it| it.pww), ("ccv", "ccv", |it| it.ccv)];
+        let histories = self.kernels.len();
+        if is_json {
+            let mut fields = json!({"kind": "summary", "histories": histories,
+                                    "kernel": {"ordered": self.ordered(|it| it.kernel)}});
+            for (name, _, order) in orders {
+                let (whole, others) = self.coverage(order);
+                fields[name] = json!({"whole": whole, "others": others, "ordered": self.ordered(order)});
+            }
+            return json::line(&fields);
+        }
+        let mut text = format!(
+            "{histories} histories: {:.2}% of their pairs of writes in the kernel\n",
+            self.ordered(|it| it.kernel)
+        );
+        for (_, model, order) in orders {
+            let (whole, others) = self.coverage(order);
+            let others =
+                others.map_or_else(String::new, |share| format!(", {share:.2}% of it on average in the others"));
+            let ordered = self.ordered(order);
+            let _ = writeln!(
+                text,
+                "  {model}: the whole kernel in {whole:.2}% of the histories{others}; {ordered:.2}% of the pairs \
+                 ordered"
+            );
+        }
+        text
+    }
+}
+
+/// The pairs of a history, as text and as JSON.
+fn pairs_of(input: &Input, execution: &Execution, pairs: &[Pair]) -> (String, Value) {
+    let mut text = String::new();
+    let mut records = Vec::with_capacity(pairs.len());
+    for pair in pairs {
+        let operation = |event| {
+            let id = execution.operation(event);
+            (id.0, visible(&render_operation(&input.history, id)).into_owned())
+        };
+        let ((first, first_text), (second, second_text)) = (operation(pair.first), operation(pair.second));
+        let orders: Vec<&str> = Order::ALL.into_iter().filter(|&it| pair.is_in(it)).map(Order::name).collect();
+        let (sign, by) = if orders.is_empty() { ("?", "open".to_owned()) } else { ("<", orders.join(" ")) };
+        let _ = writeln!(text, "  {first_text} {sign} {second_text}: {by}");
+        records.push(json!({"first": first, "second": second, "orders": orders}));
+    }
+    (text, Value::Array(records))
+}
+
+fn tell(flags: &Kernel, input: &Input, execution: &Execution, corpus: &mut Corpus) -> (String, Status) {
     let interrupt = Interrupt::at(Instant::now().checked_add(flags.timeout));
-    let found = panics::catch(|| kernel::kernel(execution, interrupt));
+    let mut pairs = Vec::new();
+    let found = panics::catch(|| {
+        kernel::visit(execution, interrupt, |pair| {
+            if flags.pairs {
+                pairs.push(pair);
+            }
+        })
+    });
     let (verdict, what, status) = match &found {
         Err(reason) => ("unknown", reason.clone(), Status::Unknown),
         Ok(Ok(kernel)) => {
-            let &kernel::Kernel { pairs, st, pww, kernel, .. } = kernel;
+            corpus.kernels.push(*kernel);
+            let (text, records) = pairs_of(input, execution, &pairs);
+            let &kernel::Kernel { pairs, st, pww, ccv, kernel, .. } = kernel;
             let line = if flags.json {
-                record(input, json!({"pairs": pairs, "st": st, "pww": pww, "kernel": kernel}))
+                let mut fields = json!({"pairs": pairs, "st": st, "pww": pww, "ccv": ccv, "kernel": kernel});
+                if flags.pairs {
+                    fields["writes"] = records;
+                }
+                record(input, fields)
             } else {
                 format!(
                     "{}: {pairs} pairs of writes, {kernel} in the kernel ({:.2}%), {st} by wsc ({:.2}% of the kernel), \
-                     {pww} by ccm ({:.2}%)\n",
+                     {pww} by ccm ({:.2}%), {ccv} by ccv ({:.2}%)\n{text}",
                     input.label(),
                     percent(kernel, pairs),
                     percent(st, kernel),
-                    percent(pww, kernel)
+                    percent(pww, kernel),
+                    percent(ccv, kernel)
                 )
             };
             return (line, Status::Computed);

@@ -17,11 +17,13 @@ mod input;
 mod json;
 mod kernel;
 mod lattice;
+mod merge;
 mod models;
 mod monitor;
 mod observe;
 mod output;
 mod page;
+mod pages;
 mod panics;
 mod pipeline;
 mod probe;
@@ -59,9 +61,13 @@ fn main() -> ExitCode {
             return ExitCode::from(tell(&parse(&shown).err().unwrap_or(error)));
         }
     };
+    if !matches!(&flags.command, Command::Check(flags) if input::is_small(&flags.files)) {
+        pages::allow_huge();
+    }
     let status = match flags.command {
         Command::Check(flags) => check::run(&flags),
         Command::Classify(flags) => classify::run(&flags),
+        Command::Merge(flags) => merge::run(&flags),
         Command::Verify(flags) => verify::run(&flags),
         Command::Shrink(flags) => shrink::run(&flags),
         Command::Report(flags) => report::run(&flags),

@@ -167,6 +167,7 @@ pub(crate) mod tests {
                 [Numbers(0..100)].into_iter(),
                 |_| 1,
                 |n| catch(|| if n % 10 == 3 { panic!("history {n}") } else { n }),
+                |_| {},
                 |result, _| {
                     told.push(result);
                     ControlFlow::Continue(())

@@ -123,7 +123,7 @@ impl<I: Iterator<Item = S>, S: Source, R> State<I, S, R> {
 }
 
 /// How a run is to be done.
-struct Run<'a, W, F> {
+struct Run<'a, W, F, D> {
     /// How many workers there may be.
     workers: usize,
     /// How much weight may be between reading and consuming.
@@ -132,6 +132,7 @@ struct Run<'a, W, F> {
     in_series: bool,
     weigh: &'a W,
     work: &'a F,
+    decided: &'a D,
     /// Signals every change of the state that may give a waiting worker something to do.
     change: Condvar,
 }
@@ -140,7 +141,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("a panic ends the process")
 }
 
-impl<W, F> Run<'_, W, F> {
+impl<W, F, D> Run<'_, W, F, D> {
     /// What each worker does, until nothing is left.
     fn take_part<'scope, I, S, R, C>(
         &'scope self,
@@ -153,6 +154,7 @@ impl<W, F> Run<'_, W, F> {
         R: Send,
         W: Fn(&S::Item) -> usize + Sync,
         F: Fn(S::Item) -> R + Sync,
+        D: Fn(&[R]) + Sync,
         C: FnMut(R, bool) -> ControlFlow<()> + Send,
     {
         let mut most = FIRST_ITEMS;
@@ -191,6 +193,7 @@ impl<W, F> Run<'_, W, F> {
 
             let begin = Instant::now();
             let (finished, number, rest) = self.work_on(part, begin);
+            (self.decided)(&finished.results);
             let took = begin.elapsed();
             most = if took < SHORT { (2 * most).min(MOST_ITEMS) } else { 1.max(most / 2) };
 
@@ -293,8 +296,10 @@ impl<W, F> Run<'_, W, F> {
     }
 }
 
-/// Runs the map. `consume` gets each result, and whether the next result is there already. `consume` may break, which
-/// stops the workers. `in_series` says that a source must not be begun before the one before it has been read.
+/// Runs the map. `decided` gets the results of each part as soon as they are there, in any order, from the worker that
+/// made them. `consume` gets each result in its turn, and whether the next result is there already. `consume` may break,
+/// which stops the workers. `in_series` says that a source must not be begun before the one before it has been read.
+#[allow(clippy::too_many_arguments)] // Each is a step of the map.
 pub(crate) fn run<S, R>(
     workers: usize,
     limit: usize,
@@ -302,6 +307,7 @@ pub(crate) fn run<S, R>(
     sources: impl Iterator<Item = S> + Send,
     weigh: impl Fn(&S::Item) -> usize + Sync,
     work: impl Fn(S::Item) -> R + Sync,
+    decided: impl Fn(&[R]) + Sync,
     consume: impl FnMut(R, bool) -> ControlFlow<()> + Send,
 ) where
     S: Source<Item: Send> + Send,
@@ -322,7 +328,7 @@ pub(crate) fn run<S, R>(
         stopped: false,
     });
     let consume = Mutex::new(consume);
-    let run = Run { workers, limit, in_series, weigh: &weigh, work: &work, change: Condvar::new() };
+    let run = Run { workers, limit, in_series, weigh: &weigh, work: &work, decided: &decided, change: Condvar::new() };
     thread::scope(|scope| run.take_part(scope, &state, &consume));
 }
 
@@ -361,6 +367,7 @@ mod tests {
         for (workers, in_series) in [(1, false), (2, true), (2, false), (8, false), (8, true)] {
             let inside = AtomicUsize::new(0);
             let most = AtomicUsize::new(0);
+            let decided = AtomicUsize::new(0);
             let weights: Vec<AtomicUsize> = (0..3000).map(|_| AtomicUsize::new(0)).collect();
             let mut seen = Vec::new();
             run(
@@ -383,6 +390,9 @@ mod tests {
                     }
                     n
                 },
+                |numbers| {
+                    decided.fetch_add(numbers.len(), Ordering::SeqCst);
+                },
                 |n, _| {
                     inside.fetch_sub(1 + n % 7, Ordering::SeqCst);
                     seen.push(n);
@@ -390,6 +400,7 @@ mod tests {
                 },
             );
             assert!(seen.iter().copied().eq(0..3000));
+            assert_eq!(decided.load(Ordering::SeqCst), 3000);
             // Each worker may have begun a lot when there was room for it.
             assert!(most.load(Ordering::SeqCst) <= 50 + workers * (50 + 7));
         }
@@ -409,7 +420,7 @@ mod tests {
                 seen.push(n);
                 ControlFlow::Continue(())
             };
-            run(workers, 10_000, false, [Numbers(0..2200, false)].into_iter(), |_| 1, hard, consume);
+            run(workers, 10_000, false, [Numbers(0..2200, false)].into_iter(), |_| 1, hard, |_| {}, consume);
             assert!(seen.iter().copied().eq(0..2200));
         }
     }
@@ -421,7 +432,7 @@ mod tests {
             seen.push(n);
             ControlFlow::Continue(())
         };
-        run(3, 1, false, [Numbers(0..20, false)].into_iter(), |_| 1000, |n| n, consume);
+        run(3, 1, false, [Numbers(0..20, false)].into_iter(), |_| 1000, |n| n, |_| {}, consume);
         assert_eq!(seen, (0..20).collect::<Vec<_>>());
     }
 
@@ -432,7 +443,7 @@ mod tests {
             seen += 1;
             if seen == 5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        run(4, 10, false, std::iter::repeat_with(|| Numbers(0..10, false)), |_| 1, |n| n, consume);
+        run(4, 10, false, std::iter::repeat_with(|| Numbers(0..10, false)), |_| 1, |n| n, |_| {}, consume);
         assert_eq!(seen, 5);
     }
 }

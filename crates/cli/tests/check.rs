@@ -5,7 +5,7 @@ mod common;
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
-use common::{Files, GOOD, STALE, STORE_BUFFERING, command, examples, json, seriatim, with_input};
+use common::{Files, GOOD, STALE, STORE_BUFFERING, command, examples, json, seriatim, seriatim_with, with_input};
 
 #[test]
 fn the_exit_status_says_the_worst() {
@@ -507,6 +507,33 @@ fn what_saturation_leaves_open_under_sra_is_refuted_told_and_verified() {
     assert_eq!(seriatim(["verify", certificates, history]).status, 0);
 }
 
+/// A graph without a triangle is allowed by all three models of Theorem 1.7 of RF, and one with a triangle by none.
+#[test]
+fn triangles_are_generated_and_found() {
+    let files = Files::new();
+    let history = &files.path("graph.hist");
+    let generate = ["gen", "--model", "triangles", "--nodes", "12", "--edges", "30", "-o", history];
+    assert_eq!(seriatim(generate).status, 0);
+    assert_eq!(seriatim(["check", "--model", "wra,ra,sra", history]).status, 0);
+    assert_eq!(seriatim_with(&[&generate[..], &["--violating"]].concat()).status, 0);
+    let ran = seriatim(["check", "--model", "wra,ra,sra", history]);
+    assert_eq!((ran.status, ran.out.matches(": violation").count()), (1, 3), "{}", ran.out);
+    assert_eq!(seriatim(["gen", "--model", "triangles", "--threads", "3"]).status, 2);
+}
+
+/// Replicated memories keep the model that they are named after.
+#[test]
+fn replicas_are_generated() {
+    let files = Files::new();
+    let history = &files.path("replicas.hist");
+    for model in ["cc", "ccv", "cm"] {
+        let size = ["--operations", "300", "--threads", "5", "--delay", "6", "--histories", "10"];
+        assert_eq!(seriatim_with(&[&["gen", "--model", model, "-o", history][..], &size].concat()).status, 0);
+        assert_eq!(seriatim(["check", "--model", model, history]).status, 0, "{model}");
+        assert_eq!(seriatim(["check", "--model", "sc", history]).status, 1, "{model}");
+    }
+}
+
 #[test]
 fn the_kernel_is_counted() {
     let files = Files::new();
@@ -518,6 +545,22 @@ fn the_kernel_is_counted() {
     // other locations may come in either order.
     assert_eq!((ran.status, &record["pairs"], &record["st"], &record["kernel"]), (0, &3.into(), &0.into(), &1.into()));
     assert!(seriatim(["kernel", history]).out.contains("3 pairs of writes, 1 in the kernel (33.33%)"));
+    // The pairs themselves: one is in the kernel, and no weaker order has it.
+    let ran = seriatim(["kernel", "--pairs", history]);
+    assert_eq!((ran.out.matches(": kernel\n").count(), ran.out.matches(": open\n").count()), (1, 2), "{}", ran.out);
+    let record = &json(&seriatim(["kernel", "--pairs", "--json", history]).out)[0];
+    let writes = record["writes"].as_array().unwrap();
+    let forced: Vec<_> = writes.iter().filter(|pair| pair["orders"] == serde_json::json!(["kernel"])).collect();
+    assert!(writes.len() == 3 && forced.len() == 1, "{record}");
+    // A corpus has a summary.
+    let atomic = &files.path("atomic.hist");
+    assert_eq!(seriatim(["gen", "--operations", "60", "--histories", "5", "-o", atomic]).status, 0);
+    let ran = seriatim(["kernel", atomic, history]);
+    assert!(ran.out.contains("\n6 histories: ") && ran.out.contains("\n  wsc: the whole kernel in "), "{}", ran.out);
+    let summary = json(&seriatim(["kernel", "--json", atomic, history]).out).pop().unwrap();
+    assert_eq!((&summary["kind"], &summary["histories"]), (&"summary".into(), &6.into()));
+    assert!(summary["st"]["whole"].as_f64().unwrap() < 100.0 && summary["st"]["others"].is_number(), "{summary}");
+
     let buffering = &files.write("sb.hist", STORE_BUFFERING);
     assert_eq!(seriatim(["kernel", buffering]).status, 1);
     assert_eq!(seriatim(["kernel", "--timeout", "0", history]).status, 3);

@@ -167,6 +167,8 @@ exists (x=1 /\\ 1:r=7)
             assert_eq!(ran.status, 0, "{ran:?}\n{text}");
             let drawing = std::fs::read_to_string(witness.replace(".hist", ".dot")).unwrap();
             assert!(drawing.starts_with("digraph") && drawing.contains("->"), "{drawing}");
+            let picture = std::fs::read_to_string(witness.replace(".hist", ".svg")).unwrap();
+            assert!(picture.starts_with("<svg") && picture.contains(">rf<"), "{picture}");
         }
     }
     let ran = seriatim(["explore", "--witness", &path, &path]);

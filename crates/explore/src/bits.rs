@@ -13,6 +13,7 @@ struct Relation {
 }
 
 impl Relation {
+    #[inline]
     fn row(&self, row: usize) -> &[u64] {
         &self.words[row * self.width..(row + 1) * self.width]
     }
@@ -66,6 +67,7 @@ pub(crate) fn meet(one: &[u64], other: &[u64]) -> bool {
 }
 
 /// Whether a set has an element.
+#[inline]
 pub(crate) fn has(words: &[u64], bit: usize) -> bool {
     words.get(bit / 64).is_some_and(|word| word >> (bit % 64) & 1 == 1)
 }
@@ -137,10 +139,12 @@ impl Relations {
         self.all[relation].rows
     }
 
+    #[inline]
     pub(crate) fn row(&self, relation: usize, row: usize) -> &[u64] {
         self.all[relation].row(row)
     }
 
+    #[inline]
     pub(crate) fn has(&self, relation: usize, row: usize, column: usize) -> bool {
         has(self.row(relation, row), column)
     }

@@ -8,6 +8,7 @@
 //! | explore a program of your own | [`Program`] and [`Exploration`] |
 //! | explore it with several processors | [`explore`] |
 //! | run a program at random, because it is too large | [`Program`] and [`Sampler`] |
+//! | try an event and take it back, in a model checker of your own | [`Execution`] |
 //!
 //! An execution is a *reads-from class*: the events of each thread, and which write each read reads. The order in which
 //! events happen is no part of it, and neither is the modification order: a class is allowed if some modification order
@@ -55,7 +56,9 @@
 //! orders in `solve.rs`. Relations are written as in the papers: `po` is program order, `rf` reads-from, `mo` the
 //! modification order, `hb` happens-before, and an rmw is a read-modify-write.
 
+mod accesses;
 mod bits;
+mod execution;
 mod exploration;
 mod graph;
 mod linear;
@@ -70,6 +73,8 @@ mod recording;
 mod solve;
 mod trace;
 
+pub use accesses::Access;
+pub use execution::Execution;
 pub use exploration::{Counts, Ending, Exploration, Run};
 pub use graph::{Graph, Source};
 pub use model::Model;

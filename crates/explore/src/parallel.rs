@@ -118,6 +118,7 @@ pub fn explore<P: Program + Clone + Send, T: Send>(
         return (first.counts(), vec![mine], end);
     }
     let mut counts = first.take_counts();
+    first.detach();
     let pool = Pool {
         work: Mutex::new(vec![first]),
         change: Condvar::new(),

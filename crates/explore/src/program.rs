@@ -263,6 +263,10 @@ pub trait Program {
         false
     }
 
+    /// Another thread of the operating system goes on with the program. The graph stays, and all that
+    /// [`next`](Self::next) has said is asked again.
+    fn detach(&mut self) {}
+
     /// In a random run, the loop of a thread that [spins](Next::Spins) can read another value: the thread goes on.
     fn wake(&mut self, _thread: u32, _graph: &Graph) {}
 }

@@ -49,7 +49,7 @@ const fn row(write: usize, which: usize) -> usize {
 }
 
 impl Graph {
-    /// Makes room for the sets of the newest event.
+    /// Makes room for the sets of all events up to the newest.
     pub(crate) fn push_event_sets(&mut self) {
         self.event_sets.resize(self.events.len() * SETS * self.set_words, 0);
     }
@@ -86,6 +86,11 @@ impl Graph {
                 self.widen_event_sets();
             }
             self.sequential.push(slot as u32);
+            if number == 0 {
+                // The sets of all earlier events and writes are empty, and were left out.
+                self.push_event_sets();
+                (0..self.locations.len()).for_each(|location| self.push_set_rows(location));
+            }
             self.events[slot].sequential = number as u32;
             self.relations.push_row(REACH);
         }
@@ -197,9 +202,8 @@ impl Graph {
                 let limit = self.clock(slot, HAPPENS)[other];
                 let row = &self.locations[location].rows[other];
                 let Some(&last) = last_within(row, limit) else { continue };
-                let write = row.iter().rev().find(|access| access.index <= limit && access.writes);
                 // The last write: edges of `mo` and `fr` into it.
-                if let Some(write) = write.map(|write| write.value)
+                if let Some(write) = Some(last.wrote).filter(|&write| write != NONE)
                     && !self.extend_in(location, write, [OUT, IN], number, set)
                 {
                     return false;

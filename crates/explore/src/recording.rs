@@ -9,8 +9,9 @@ use history::{BuildError, Call, History, HistoryBuilder, MemoryOrder, Method, Ob
 
 use crate::graph::{Event, Graph, INITIAL, NONE};
 use crate::program::{Order, Step, Value};
+use crate::trace::Words;
 
-const fn memory_order(order: Order) -> MemoryOrder {
+pub(crate) const fn memory_order(order: Order) -> MemoryOrder {
     match order {
         Order::NonAtomic => MemoryOrder::Plain,
         Order::Relaxed => MemoryOrder::Relaxed,
@@ -23,6 +24,7 @@ const fn memory_order(order: Order) -> MemoryOrder {
 
 struct Recording<'g> {
     graph: &'g Graph,
+    words: &'g Words<'g>,
     builder: HistoryBuilder,
     /// By event: its operation.
     operations: Vec<Option<OperationId>>,
@@ -49,24 +51,35 @@ impl Graph {
         name: impl Fn(u32) -> String,
         finals: &[(u32, Value)],
     ) -> Result<History, BuildError> {
+        let words = Words { name: &name, value: &|_, value| value.to_string(), code: &|_, _| None };
+        self.recorded(title, &words, finals)
+    }
+
+    /// The same with values as they are shown.
+    pub(crate) fn recorded(
+        &self,
+        title: Option<String>,
+        words: &Words<'_>,
+        finals: &[(u32, Value)],
+    ) -> Result<History, BuildError> {
         let builder = HistoryBuilder::new(Object::Memory);
-        let mut recording = Recording { graph: self, builder, operations: vec![None; self.events.len()] };
+        let mut recording = Recording { graph: self, words, builder, operations: vec![None; self.events.len()] };
         if let Some(title) = title {
             recording.builder.set_name(title);
         }
         for (location, of) in (0..).zip(&self.locations) {
-            if of.initial != 0 {
-                let (key, value) = recording.place(&name(location), of.initial);
+            if (words.value)(location, of.initial) != "0" {
+                let (key, value) = recording.place(location, of.initial);
                 recording.builder.set_init(key, value)?;
             }
         }
         for (slot, event) in self.events.iter().enumerate().filter(|(_, event)| !event.waits()) {
-            recording.add(slot, event, &name)?;
+            recording.add(slot, event)?;
             recording.end_thread(event)?;
         }
         recording.add_sources()?;
         for &(location, value) in finals {
-            let (key, value) = recording.place(&name(location), value);
+            let (key, value) = recording.place(location, value);
             recording.builder.set_final(key, value)?;
         }
         recording.builder.finish()
@@ -74,11 +87,12 @@ impl Graph {
 }
 
 impl Recording<'_> {
-    fn place(&mut self, name: &str, value: Value) -> (history::KeyId, history::Value) {
-        (self.builder.key(name), self.builder.value(&value.to_string()))
+    fn place(&mut self, location: u32, value: Value) -> (history::KeyId, history::Value) {
+        let Words { name, value: shown, .. } = self.words;
+        (self.builder.key(&name(location)), self.builder.value(&shown(location, value)))
     }
 
-    fn add(&mut self, slot: usize, event: &Event, name: &impl Fn(u32) -> String) -> Result<(), BuildError> {
+    fn add(&mut self, slot: usize, event: &Event) -> Result<(), BuildError> {
         let process = self.builder.process(&event.thread.to_string());
         let order = memory_order(event.order());
         let call = match event.step {
@@ -90,8 +104,8 @@ impl Recording<'_> {
             Step::Begin => return self.signal(event.thread, &format!("spawn-{}", event.thread), false),
             Step::Join(child) => return self.signal(event.thread, &format!("join-{child}"), false),
             Step::Read { location, .. } | Step::Write { location, .. } | Step::Rmw { location, .. } => {
-                let (key, read) = self.place(&name(location), event.read);
-                let written = self.builder.value(&event.written.to_string());
+                let (key, read) = self.place(location, event.read);
+                let (_, written) = self.place(location, event.written);
                 let call = match (event.step, event.writes) {
                     (Step::Write { .. }, _) => Call::new(process, Method::Write).argument(written),
                     (_, true) => Call::new(process, Method::Rmw).argument(written).result(read),
@@ -107,7 +121,7 @@ impl Recording<'_> {
     /// A write that releases, or the read of it that acquires, of a location for this alone.
     fn signal(&mut self, thread: u32, name: &str, is_sent: bool) -> Result<(), BuildError> {
         let process = self.builder.process(&thread.to_string());
-        let (key, value) = self.place(name, 1);
+        let (key, value) = (self.builder.key(name), self.builder.value("1"));
         let call = if is_sent {
             Call::new(process, Method::Write).argument(value).order(MemoryOrder::Release)
         } else {

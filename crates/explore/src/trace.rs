@@ -39,24 +39,32 @@ impl fmt::Display for Trace {
     }
 }
 
+/// How people call things.
+pub(crate) struct Words<'a> {
+    /// A location.
+    pub(crate) name: &'a dyn Fn(u32) -> String,
+    /// A value of a location.
+    pub(crate) value: &'a dyn Fn(u32, Value) -> String,
+    /// Where a step of a thread is in the code.
+    pub(crate) code: &'a dyn Fn(u32, u32) -> Option<String>,
+}
+
 /// How wide a lane is at most.
 const LANE: usize = 44;
 
 impl Graph {
-    /// The trace of the events on which these depend; all of them if there are none. `code` tells where an event is in
-    /// the code.
-    pub(crate) fn trace(&self, of: &[(u32, u32)], code: impl Fn(u32, u32) -> Option<String>) -> Trace {
+    /// The trace of the events on which these depend; all of them if there are none.
+    pub(crate) fn trace(&self, of: &[(u32, u32)], words: &Words<'_>) -> Trace {
         let needed: Vec<usize> = of.iter().map(|&(thread, index)| self.event_slot(thread, index)).collect();
         let is_needed = |&slot: &usize| {
             let event = &self.events[slot];
             !event.waits() && (needed.is_empty() || needed.iter().any(|&of| self.is_cause(slot, of)))
         };
         let slots: Vec<usize> = (0..self.events.len()).filter(is_needed).collect();
-        let name = |location: u32| format!("x{location}");
         Trace {
-            lanes: self.lanes(&slots, &name, &code),
+            lanes: self.lanes(&slots, words),
             token: self.token(&slots),
-            history: self.history(None, name, &[]).ok(),
+            history: self.recorded(None, words, &[]).ok(),
             measure: self.measure(&slots),
         }
     }
@@ -85,16 +93,11 @@ impl Graph {
         Measure { stale, steps: slots.len(), switches: switches.count() }
     }
 
-    fn lanes(
-        &self,
-        slots: &[usize],
-        name: &impl Fn(u32) -> String,
-        code: &impl Fn(u32, u32) -> Option<String>,
-    ) -> String {
+    fn lanes(&self, slots: &[usize], words: &Words<'_>) -> String {
         let mut threads: Vec<u32> = slots.iter().map(|&slot| self.events[slot].thread).collect();
         threads.sort_unstable();
         threads.dedup();
-        let texts: Vec<String> = slots.iter().map(|&slot| Self::text(&self.events[slot], name)).collect();
+        let texts: Vec<String> = slots.iter().map(|&slot| Self::text(&self.events[slot], words)).collect();
         let width = |thread: u32| {
             let of_thread = slots.iter().zip(&texts).filter(|&(&slot, _)| self.events[slot].thread == thread);
             let most = of_thread.map(|(_, text)| text.chars().count()).max().unwrap_or(0);
@@ -113,8 +116,8 @@ impl Graph {
             for (&thread, &width) in threads.iter().zip(&widths) {
                 let _ = write!(line, "{:width$}  ", if thread == event.thread { text } else { "" });
             }
-            line.push_str(&self.remark(slots, slot));
-            let code = code(event.thread, event.index - 1).filter(|_| event.step != Step::Begin);
+            line.push_str(&self.remark(slots, slot, words));
+            let code = (words.code)(event.thread, event.index - 1).filter(|_| event.step != Step::Begin);
             if let Some(code) = code {
                 let _ = write!(line, "  {code}");
             }
@@ -125,7 +128,7 @@ impl Graph {
     }
 
     /// A step in short.
-    fn text(event: &Event, name: &impl Fn(u32) -> String) -> String {
+    fn text(event: &Event, Words { name, value: shown, .. }: &Words<'_>) -> String {
         let order = match event.order() {
             Order::NonAtomic => "",
             Order::Relaxed => ".rlx",
@@ -135,12 +138,15 @@ impl Graph {
             Order::SequentiallyConsistent => ".sc",
         };
         match event.step {
-            Step::Read { location, .. } => format!("r{order} {} {}", name(location), event.read),
-            Step::Write { location, value, .. } => format!("w{order} {} {value}", name(location)),
+            Step::Read { location, .. } => format!("r{order} {} {}", name(location), shown(location, event.read)),
+            Step::Write { location, value, .. } => format!("w{order} {} {}", name(location), shown(location, value)),
             Step::Rmw { location, .. } if event.writes => {
-                format!("u{order} {} {} -> {}", name(location), event.read, event.written)
+                let [read, written] = [event.read, event.written].map(|value| shown(location, value));
+                format!("u{order} {} {read} -> {written}", name(location))
             }
-            Step::Rmw { location, .. } => format!("r{order} {} {} (fails)", name(location), event.read),
+            Step::Rmw { location, .. } => {
+                format!("r{order} {} {} (fails)", name(location), shown(location, event.read))
+            }
             Step::Access { location, writes } => {
                 format!("{} {}", if writes { "writes" } else { "reads" }, name(location))
             }
@@ -153,7 +159,7 @@ impl Graph {
     }
 
     /// Which write a read read, and why it may.
-    fn remark(&self, slots: &[usize], slot: usize) -> String {
+    fn remark(&self, slots: &[usize], slot: usize, words: &Words<'_>) -> String {
         let event = &self.events[slot];
         let number = |slot: usize| slots.iter().position(|&other| other == slot).map_or(0, |at| at + 1);
         if event.source >= crate::graph::NOTHING && event.source != INITIAL {
@@ -167,7 +173,8 @@ impl Graph {
             source => format!("from {}", number(source as usize)),
         };
         if let Some(newest) = self.newer(slots, slot) {
-            let value: Value = self.events[newest].written;
+            let location = event.step.location().unwrap_or_default();
+            let value = (words.value)(location, self.events[newest].written);
             let write = &self.events[newest];
             // What it had heard of before it read this.
             let clock = self.clock(slot, HAPPENS);

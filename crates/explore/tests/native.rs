@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use explore::cell::{Cell, UnsafeCell};
 use explore::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-use explore::sync::atomic::{AtomicBool, AtomicI8, AtomicU8, AtomicUsize, Ordering, fence};
+use explore::sync::atomic::{AtomicBool, AtomicI8, AtomicPtr, AtomicU8, AtomicU16, AtomicUsize, Ordering, fence};
 use explore::sync::{Arc, Mutex, RwLock};
 use explore::{Builder, Finding, Model, Strategy, Verdict, hint, thread};
 
@@ -70,7 +70,7 @@ fn counters() {
                 })
                 .collect();
             let sum: usize = others.into_iter().map(|other| other.join().unwrap()).sum();
-            assert_eq!(sum, (0..threads).sum());
+            assert_eq!(sum, (0..threads).sum::<usize>());
             assert_eq!(counter.load(Relaxed), threads);
         });
         assert!(verdict.finding.is_none() && verdict.is_complete, "{verdict}");
@@ -261,6 +261,24 @@ fn bounds() {
         }
     });
     assert!(!verdict.is_complete && verdict.counts.bounded == 1, "{verdict}");
+    assert_eq!(verdict.to_string(), "no finding in 0 executions; 1 more are bounded, and not at their end");
+    let counters = || {
+        let counter = Arc::new(AtomicUsize::new(0));
+        for _ in 0..3 {
+            let counter = Arc::clone(&counter);
+            thread::spawn(move || counter.fetch_add(1, Relaxed));
+        }
+    };
+    for (builder, is_complete) in [
+        (Builder { max_threads: Some(3), ..Builder::new() }, false),
+        (Builder { max_threads: Some(4), ..Builder::new() }, true),
+        (Builder { max_events: Some(8), ..Builder::new() }, false),
+        (Builder { max_events: Some(9), ..Builder::new() }, true),
+    ] {
+        let verdict = builder.check(counters);
+        assert!(verdict.finding.is_none() && verdict.is_complete == is_complete, "{builder:?} {verdict}");
+        assert_eq!(verdict.counts.executions == 6, is_complete, "{builder:?} {verdict}");
+    }
 }
 
 /// A loop that gives up is explored to its end if that is asked for.
@@ -431,4 +449,81 @@ fn parked_threads() {
         waiting.thread().unpark();
     });
     assert!(matches!(verdict.finding, Some(Finding::Deadlock(_))), "{verdict}");
+}
+
+/// Data in a static begins each execution as it is written there, also in another exploration.
+#[test]
+fn data_in_statics_begins_anew() {
+    struct Own(UnsafeCell<u64>);
+    // SAFETY: its accesses are checked.
+    unsafe impl Sync for Own {}
+    static SUM: Mutex<usize> = Mutex::new(3);
+    static PAIR: RwLock<(i8, Option<&str>)> = RwLock::new((-1, None));
+    static CELL: Own = Own(UnsafeCell::new(9));
+    for _ in 0..2 {
+        let verdict = Builder::new().check(|| {
+            let other = thread::spawn(|| {
+                *SUM.lock().unwrap() += 1;
+                let mut pair = PAIR.write().unwrap();
+                assert_eq!(*pair, (-1, None));
+                *pair = (2, Some("two"));
+            });
+            *SUM.lock().unwrap() += 1;
+            CELL.0.with_mut(|value| {
+                // SAFETY: no other thread accesses it.
+                let value = unsafe { &mut *value };
+                assert_eq!(*value, 9);
+                *value = 10;
+            });
+            other.join().unwrap();
+            assert_eq!(*SUM.lock().unwrap(), 5);
+            assert_eq!(*PAIR.read().unwrap(), (2, Some("two")));
+        });
+        assert!(verdict.finding.is_none() && verdict.is_complete, "{verdict}");
+        assert_eq!(verdict.counts.executions, 2);
+    }
+}
+
+/// A finding calls places as the code does, and shows values as their types do. So does its history.
+#[test]
+fn names_and_values_in_findings() {
+    struct Shared {
+        is_ready: AtomicBool,
+        level: AtomicI8,
+        pair: [AtomicU16; 2],
+        node: AtomicPtr<u64>,
+    }
+    let verdict = Builder::new().check(|| {
+        let shared = Arc::new(Shared {
+            is_ready: AtomicBool::new(false),
+            level: AtomicI8::new(-1),
+            pair: [const { AtomicU16::new(65_535) }; 2],
+            node: AtomicPtr::new(std::ptr::null_mut()),
+        });
+        let others = Arc::clone(&shared);
+        thread::spawn(move || {
+            others.level.store(-3, Relaxed);
+            others.pair[1].store(7, Relaxed);
+            others.node.swap(Box::leak(Box::new(1)), Relaxed);
+            others.is_ready.store(true, Release);
+        });
+        if shared.is_ready.load(Acquire) {
+            assert_eq!(shared.pair[0].load(Relaxed), 65_535);
+            assert_eq!(shared.pair[1].load(Relaxed), 7);
+            assert_eq!(shared.level.load(Relaxed), -1);
+        }
+    });
+    let text = verdict.to_string();
+    for part in ["w.rlx level -3", "w.rlx pair 7", "r.rlx pair.2 65535", "u.rlx node null -> object-1", "is_ready true"]
+    {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    let history = verdict.trace.unwrap().history.unwrap();
+    let lines: Vec<String> = (0..history.operations().len() as u32)
+        .map(|at| history::format::render_operation(&history, history::OperationId(at)))
+        .collect();
+    for line in ["[1] w level -3", "[0] r.acq is_ready true"] {
+        let line = line.replace("w level", "w.rlx level");
+        assert!(lines.contains(&line), "{line}\n{lines:?}");
+    }
 }

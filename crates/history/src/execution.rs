@@ -113,7 +113,7 @@ pub struct Event {
 
 impl Event {
     /// An event that neither reads nor writes.
-    const NOTHING: Self =
+    pub const NOTHING: Self =
         Self { location: LocationId::NONE, source: EventId::NONE, kind: Kind::Fence, order: MemoryOrder::Plain };
 
     /// The same event without its read. A read-modify-write becomes a write. A read becomes a fence.

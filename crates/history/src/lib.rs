@@ -34,6 +34,7 @@
 //! - an *open object* is an object that is not built in: its methods are plain data.
 
 pub mod builder;
+pub mod etcd;
 pub mod event;
 mod events;
 pub mod execution;

@@ -284,7 +284,7 @@ impl Object {
             Self::Set => Row {
                 names: &["set"],
                 methods: &[
-                    (Method::Add, &["add", "insert"]),
+                    (Method::Add, &["add", "insert", "broadcast"]),
                     (Method::Remove, &["remove", "delete"]),
                     (Method::Contains, &["contains"]),
                     (Method::ReadAll, &["read", "read-all"]),

@@ -8,7 +8,7 @@ use history::format::{Format, Writer, fuzz};
 
 type Target = (fn(&[u8]), Option<Format>);
 
-const TARGETS: [Target; 10] = [
+const TARGETS: [Target; 11] = [
     (fuzz::text, Some(Format::Text)),
     (fuzz::json_lines, Some(Format::JsonLines)),
     (fuzz::edn, Some(Format::Edn)),
@@ -19,6 +19,7 @@ const TARGETS: [Target; 10] = [
     (fuzz::dbcop, Some(Format::Dbcop)),
     (fuzz::transactions, None),
     (fuzz::cobra, None),
+    (fuzz::foreign, None),
 ];
 
 fn cases() -> u64 {
@@ -162,5 +163,30 @@ fn damaged_compressed_files() {
         };
         mutate(&mut random, &mut packed);
         fuzz::detect(&packed);
+    }
+}
+
+/// Damaged records of other tools.
+#[test]
+fn damaged_records() {
+    let records = [
+        r#"{"ClientId":1,"Input":{"Type":"txn","Txn":{"Conditions":[{"Key":"a","ExpectedRevision":0}],
+"OperationsOnSuccess":[{"Type":"put-operation","Put":{"Key":"a","Value":{"Value":"1"}}}]}},"Call":1,
+"Output":{"Txn":{"Results":[{}]},"Revision":2},"Return":2}
+{"ClientId":2,"Input":{"Type":"range","Range":{"Start":"a","End":"b","Limit":2}},"Call":3,"Output":{"Range":{"KVs":
+[{"Key":"a","Value":{"Hash":7},"ModRevision":2}],"Count":1},"Revision":2},"Return":4}"#,
+        r#"[{"ClientId":1,"Input":{"Op":1,"Key":"x","Value":"5"},"Call":1,"Output":{},"Return":2},
+{"ClientId":1,"Input":{"Op":"get","Key":"x"},"Call":2,"Output":{"Value":"5"},"Return":2}]"#,
+        r#"{"action":"invoke","proc":1,"data":{"type":"invoke","value":[{"type":"append","m":{"key":"1","value":5}}]}}
+{"action":"return","proc":1,"data":{"Result":{"type":"ok","value":[{"type":"append","m":{"key":"1","value":5}}]}}}"#,
+        r#"{"action":"invoke","proc":1,"data":{"Op":1,"Key":7,"Val":5}}
+{"action":"return","proc":1,"data":{"Val":0,"Unknown":false}}"#,
+    ];
+    for case in 0..cases() / 4 {
+        let mut random = Random(case);
+        let mut bytes = random.pick(&records).as_bytes().to_vec();
+        mutate(&mut random, &mut bytes);
+        fuzz::foreign(&bytes);
+        fuzz::detect(&bytes);
     }
 }

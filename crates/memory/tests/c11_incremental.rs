@@ -345,3 +345,87 @@ fn what_is_forgotten_changes_no_answer() {
     }
     assert!(gone > 100 && refused > 500 && least < 30, "{gone} {refused} {least}");
 }
+
+/// What the execution says of every access that could come next, and of every location.
+fn answers(execution: &mut Incremental, writes: &[Option<WriteId>], threads: u32, locations: u32) -> Vec<Vec<u64>> {
+    let number = |source: Option<WriteId>| match source {
+        None => u64::MAX,
+        Some(write) => writes.iter().position(|&other| other == Some(write)).expect("a write") as u64,
+    };
+    let mut answers = Vec::new();
+    for location in 0..locations {
+        answers.push(execution.modification_order(location));
+        for thread in 0..threads {
+            for (kind, order) in [
+                (Kind::Read, MemoryOrder::Relaxed),
+                (Kind::Read, MemoryOrder::Acquire),
+                (Kind::Rmw, MemoryOrder::AcquireRelease),
+            ] {
+                let sources = execution.may_read_from(thread, kind, location, order);
+                answers.push(sources.map(number).collect());
+            }
+        }
+    }
+    // By now there is room for all locations.
+    answers.push(vec![execution.next(), execution.size() as u64]);
+    answers
+}
+
+/// After an undo, the execution is as one to which only the events before the mark were pushed, and gives the same
+/// names to what comes next.
+#[test]
+fn what_is_undone_is_as_if_it_had_not_been() {
+    let mut random = SplitMix64::new(77);
+    let (mut undone, mut moved) = (0, 0);
+    for case in 0..workload::cases(500) {
+        let (model, _, new) = MODELS[case as usize % 2];
+        // Rarely so many threads that clocks become wider between a mark and its undo.
+        let (threads, locations) = (if case % 10 == 9 { 11 } else { random.between(1, 5) }, random.between(1, 3));
+        let (mut execution, mut events, mut writes) = (new(), Vec::<Pushed>::new(), Vec::new());
+        let mut marks = vec![(execution.mark(), 0)];
+        for step in 0..random.between(10, 60) {
+            if random.percent(20) {
+                marks.push((execution.mark(), events.len()));
+            }
+            if random.percent(12) && !marks.is_empty() {
+                marks.truncate(random.between(1, marks.len() as u32) as usize);
+                let (mark, count) = marks[marks.len() - 1];
+                undone += events.len() - count;
+                assert!(execution.undo(mark));
+                events.truncate(count);
+                writes.truncate(count);
+                let (mut fresh, mut again) = (new(), Vec::new());
+                for &event in &events {
+                    event.to(&mut fresh, &mut again).expect("it was accepted");
+                }
+                let expected = answers(&mut fresh, &again, threads, locations);
+                assert_eq!(answers(&mut execution, &writes, threads, locations), expected, "{model} {events:?}");
+                assert_witness(model, &execution, &events);
+            }
+            let kind = random.pick(&[Kind::Read, Kind::Read, Kind::Write, Kind::Write, Kind::Rmw, Kind::Fence]);
+            let order = random.pick(match kind {
+                Kind::Read => &[MemoryOrder::Relaxed, MemoryOrder::Acquire][..],
+                Kind::Write => &[MemoryOrder::Relaxed, MemoryOrder::Release],
+                _ => &[MemoryOrder::Relaxed, MemoryOrder::Acquire, MemoryOrder::Release, MemoryOrder::AcquireRelease],
+            });
+            let (thread, location) = (random.between(0, threads - 1), random.between(0, locations - 1));
+            let of_location =
+                (0..events.len()).filter(|&at| events[at].kind.writes() && events[at].location == location);
+            let candidates: Vec<_> = std::iter::once(None).chain(of_location.map(Some)).collect();
+            let source = if kind.reads() { random.pick(&candidates) } else { None };
+            let event = Pushed { thread, kind, location, order, source };
+            let before = execution.modification_order(location);
+            // Events that are refused leave nothing on the trail.
+            if event.to(&mut execution, &mut writes).is_ok() {
+                moved += usize::from(!execution.modification_order(location).starts_with(&before));
+                events.push(event);
+            }
+            assert_eq!(execution.next() as usize, events.len(), "step {step}");
+        }
+        // What was forgotten cannot be brought back.
+        let (mark, _) = marks[0];
+        let _ = execution.retire(threads as usize).count();
+        assert!(!execution.undo(mark));
+    }
+    assert!(undone > 1000 && moved > 500, "{undone} {moved}");
+}

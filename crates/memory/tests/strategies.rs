@@ -9,7 +9,7 @@ use decide::decide;
 use history::execution::Kind;
 use history::{Execution, ExecutionBuilder, History};
 use memory::causal::{Causality, ccm};
-use memory::sc::kernel::{Kernel, NoKernel, kernel};
+use memory::sc::kernel::{Kernel, NoKernel, Order, Pair, kernel, visit};
 use memory::store::choices::Choices;
 use memory::store::frame::{Frame, Relaxation};
 use memory::store::saturate::Saturated;
@@ -342,8 +342,20 @@ fn the_kernel_is_what_all_store_orders_share() {
         let config = atomic::Config { threads: 4, operations: 40, locations: 3, seed, ..atomic::Config::default() };
         let execution = atomic::execution(&config);
         let found = kernel(&execution, Interrupt::never()).expect("an atomic memory is sequentially consistent");
-        assert!(found.pww <= found.st, "seed {seed}: {found:?}");
+        assert!(found.ccv <= found.pww && found.pww <= found.st, "seed {seed}: {found:?}");
         let frame = Frame::sequential(&execution);
+        let mut pairs = Vec::new();
+        assert_eq!(visit(&execution, Interrupt::never(), |pair| pairs.push(pair)), Ok(found));
+        assert_eq!(pairs.len() as u64, found.pairs);
+        // Each order is part of the next: what ccv orders, ccm does, and so on.
+        let causality = Causality::new(&execution, Interrupt::never()).expect("an atomic memory is causal");
+        let convergent = ccm::PartialStoreOrder::new(&causality, &Limits::default()).expect("it is");
+        let saturated = Saturated::new(&frame, Interrupt::never()).expect("it is");
+        for &Pair { first, second, weakest } in &pairs {
+            let (pww, st) = (convergent.before(first, second), saturated.order.before(first.0, second.0));
+            assert_eq!(weakest.is_some_and(|it| it <= Order::Pww), pww, "seed {seed}");
+            assert_eq!(weakest.is_some_and(|it| it <= Order::St), st, "seed {seed}");
+        }
         let choices = Choices::all(&frame).expect("there are few pairs");
         if choices.pairs.len() > 14 {
             continue;
@@ -359,6 +371,13 @@ fn the_kernel_is_what_all_store_orders_share() {
         }
         let open = forth & back & ((1 << choices.pairs.len()) - 1);
         assert_eq!(found.kernel, found.pairs - u64::from(open.count_ones()), "seed {seed}: {found:?}");
+        for (at, &(a, b)) in choices.pairs.iter().enumerate() {
+            let is_pair = |it: &&Pair| [(a, b), (b, a)].contains(&(it.first.0, it.second.0));
+            let pair = pairs.iter().find(is_pair).expect("all pairs are visited");
+            assert_eq!(pair.is_in(Order::Kernel), open >> at & 1 == 0, "seed {seed}: {pair:?}");
+            // The first of a pair in the kernel is first in every store order.
+            assert!(pair.weakest.is_none() || (forth >> at & 1 == 1) == (pair.first.0 == a), "seed {seed}: {pair:?}");
+        }
     }
     assert!(compared > 0, "no execution was small enough");
 }

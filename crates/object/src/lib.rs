@@ -37,6 +37,7 @@
 pub mod builtin;
 pub mod fast;
 pub mod mr;
+mod named;
 mod own;
 pub mod search;
 mod shards;
@@ -50,6 +51,7 @@ use history::OperationId;
 pub use builtin::BuiltIn;
 pub use certificate::specification::{Calls, End, NotRead, Recorded, Sequential, Timed, recorded};
 pub use fast::Answer;
+pub use named::{check_named, is_named};
 pub use own::check_calls;
 pub use search::{GaveUp, Interrupt};
 use turns::Outcome;

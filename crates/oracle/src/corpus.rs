@@ -4,6 +4,8 @@
 //! that the oracle knows, in the order of the oracle. The verdict is `error` if the model does not apply. One corpus
 //! serves the oracle and every engine.
 //!
+//! Histories of objects are in `corpus/objects/` ([`objects`]). Their line is `# @expect linearizable=yes` or `no`.
+//!
 //! `SERIATIM_UPDATE_CORPUS=1 cargo test -p seriatim-oracle --test corpus` writes these lines anew.
 
 use std::fs;
@@ -59,7 +61,8 @@ pub fn write_expected(file: &str, verdicts: &[String]) {
     fs::write(&new, text).and_then(|()| fs::rename(&new, &path)).unwrap_or_else(|error| panic!("{file}: {error}"));
 }
 
-/// A history of the corpus that leaves sources open: a value was written twice, and a read of it names no source.
+/// A history with its verdicts, and no execution: it leaves sources open (a value was written twice, and a read of it
+/// names no source), or it is of an object.
 #[derive(Clone, Debug)]
 pub struct OpenEntry {
     /// The file's name.
@@ -105,10 +108,22 @@ pub fn open_corpus() -> Vec<OpenEntry> {
     histories().into_iter().filter(|entry| is_open(&entry.history)).collect()
 }
 
-/// All histories of the corpus.
+/// The histories of objects, by file.
+///
+/// # Panics
+/// As [`corpus`].
+pub fn objects() -> Vec<OpenEntry> {
+    histories_of(&folder().join("objects"))
+}
+
+/// All histories of memory.
 fn histories() -> Vec<OpenEntry> {
+    histories_of(&folder())
+}
+
+fn histories_of(folder: &Path) -> Vec<OpenEntry> {
     let mut files: Vec<PathBuf> =
-        fs::read_dir(folder()).expect("the corpus").map(|entry| entry.expect("a file of the corpus").path()).collect();
+        fs::read_dir(folder).expect("the corpus").map(|entry| entry.expect("a file of the corpus").path()).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "hist"));
     files.sort();
     let mut entries = Vec::new();

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use history::Execution;
-use oracle::corpus::{Entry, OpenEntry, corpus, open_corpus, write_expected};
+use oracle::corpus::{Entry, OpenEntry, corpus, objects, open_corpus, write_expected};
 use oracle::{EQUAL, IMPLICATIONS, Model, allowed, sources};
 
 fn verdict(model: Model, execution: &Execution) -> &'static str {
@@ -69,8 +69,18 @@ fn every_stated_verdict_on_open_sources_is_that_of_the_oracle() {
 }
 
 #[test]
+fn every_stated_verdict_on_objects_is_that_of_the_oracle() {
+    let corpus = objects();
+    assert!(corpus.len() >= 10);
+    for entry in corpus {
+        let verdict = if oracle::object::linearizable(&entry.history) { "yes" } else { "no" };
+        assert_eq!(entry.expect, format!("linearizable={verdict}"), "{}: {}", entry.file, entry.name);
+    }
+}
+
+#[test]
 fn names_are_unique() {
-    let open = open_corpus().into_iter().map(|entry| entry.name);
+    let open = open_corpus().into_iter().chain(objects()).map(|entry| entry.name);
     let mut names: Vec<String> = corpus().into_iter().map(|entry| entry.name).chain(open).collect();
     assert!(names.len() > 100);
     names.sort();

@@ -22,7 +22,10 @@
 //!   well-founded;
 //! - [`Saturation::undo`] restores clocks and edges of a [`Mark`] exactly.
 
+mod trail;
+
 use crate::lanes::{BLOCK, Block, bits, blocks, join, lanes, larger};
+use trail::{Place, Trail};
 
 /// No edge, no event.
 pub const NONE: u32 = u32::MAX;
@@ -101,7 +104,7 @@ struct Growth {
 /// A state to come back to.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
-    trail: usize,
+    trail: Place,
     edges: usize,
 }
 
@@ -159,8 +162,8 @@ pub struct Saturation {
     news: Vec<u64>,
     grown: Vec<Growth>,
     asked: Vec<Derived>,
-    /// The entries that were overwritten since the order is recorded, and where they stood among those of all clocks.
-    trail: Vec<(u32, u32)>,
+    /// By how much entries grew since the order is recorded.
+    trail: Trail,
     recording: bool,
 }
 
@@ -310,7 +313,10 @@ impl Saturation {
         if event > self.starts[chain] {
             self.clocks.copy_within(row - width..row, row);
         } else {
-            self.clocks[row..row + width].fill([0; BLOCK]);
+            let starts = &self.starts[..self.frontier.len()];
+            for (block, starts) in self.clocks[row..row + width].iter_mut().zip(starts.chunks(BLOCK)) {
+                *block = std::array::from_fn(|lane| starts.get(lane).copied().unwrap_or(0));
+            }
         }
         for base in base {
             debug_assert!(self.is_in(base), "events enter after their base predecessors");
@@ -439,10 +445,11 @@ impl Saturation {
                     let chain = (block * BLOCK + lane) as u32;
                     self.grown.push(Growth { event: to, chain, old: old[lane], new: new[lane] });
                 }
+                let all = join(new, old);
                 if self.recording {
-                    record(&mut self.trail, to as usize * self.width + block, mask, old);
+                    self.trail.record(to as usize * self.width + block, mask, old, &all);
                 }
-                *old = join(new, old);
+                *old = all;
             }
         }
         if news != 0 {
@@ -456,33 +463,26 @@ impl Saturation {
     }
 
     /// From this call on, changes are recorded and can be taken back. All events must have entered, and their clocks
-    /// must have fewer than 2^32 entries.
+    /// must have fewer than 2^32 blocks.
     pub fn record(&mut self) {
-        debug_assert!(u32::try_from(self.clocks.as_flattened().len()).is_ok(), "entries have 32-bit numbers");
+        debug_assert!(u32::try_from(self.clocks.len()).is_ok(), "blocks have 32-bit numbers");
         self.recording = true;
     }
 
-    /// What is recorded for [`Self::undo`]: how many entries, and for how many there is room. An entry takes
-    /// [`Self::BYTES_OF_RECORD`].
-    pub fn recorded(&self) -> (usize, usize) {
-        (self.trail.len(), self.trail.capacity())
+    /// The tables of what is recorded for [`Self::undo`]. Of each: how many items it has, for how many it has room, and
+    /// how many bytes an item takes.
+    pub fn recorded(&self) -> [(usize, usize, usize); 3] {
+        self.trail.tables()
     }
-
-    /// See [`Self::recorded`].
-    pub const BYTES_OF_RECORD: usize = size_of::<(u32, u32)>();
 
     /// The current state, to come back to with [`Self::undo`].
     pub fn mark(&self) -> Mark {
-        Mark { trail: self.trail.len(), edges: self.links.len() }
+        Mark { trail: self.trail.place(), edges: self.links.len() }
     }
 
     /// Takes back everything since a mark.
     pub fn undo(&mut self, mark: Mark) {
-        while self.trail.len() > mark.trail
-            && let Some((at, old)) = self.trail.pop()
-        {
-            self.clocks.as_flattened_mut()[at as usize] = old;
-        }
+        self.trail.undo(mark.trail, &mut self.clocks);
         while self.links.len() > mark.edges
             && let Some(link) = self.links.pop()
         {
@@ -490,12 +490,6 @@ impl Saturation {
             self.nodes[link.derived.to as usize].first_in = link.next_in;
         }
     }
-}
-
-/// Records the entries of a block that are about to change.
-#[cold]
-fn record(trail: &mut Vec<(u32, u32)>, block: usize, mask: u32, old: &Block) {
-    trail.extend(bits(u64::from(mask)).map(|lane| ((block * BLOCK + lane) as u32, old[lane])));
 }
 
 /// Two different rows of a matrix.

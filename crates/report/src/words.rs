@@ -60,6 +60,23 @@ pub fn explain(history: &History, model: Model, evidence: &Evidence) -> Vec<Line
     }
 }
 
+/// The class of an edge of the constraint graph between two operations of one location, the first performed earlier, in
+/// the words of Condon and Hu (*Automatable Verification of Sequential Consistency*, 2001): a load inherits from the
+/// last store; stores are in store order; a load is forced before a later store. The fourth class is program order.
+pub(crate) fn constraint(performed: &[Performed], first: OperationId, second: OperationId) -> &'static str {
+    let (Some(one), Some(other)) = (performed.get(first.index()), performed.get(second.index())) else {
+        return "conflict";
+    };
+    let between = performed.get(first.index() + 1..second.index()).unwrap_or_default();
+    let is_last = !between.iter().any(|store| store.kind.writes() && store.conflicts(one));
+    match (one.kind.writes(), other.kind.reads()) {
+        (true, true) if is_last => "inheritance edge",
+        (true, _) if other.kind.writes() => "store order edge",
+        (true, _) => "store order edges, then an inheritance edge",
+        (false, _) => "forced edge",
+    }
+}
+
 /// Whether both are of one thread, and the first comes first in its program order.
 pub(crate) fn performed_in_order(performed: &[Performed], first: OperationId, second: OperationId) -> bool {
     match (performed.get(first.index()), performed.get(second.index())) {
@@ -167,7 +184,10 @@ impl Teller<'_> {
                 Some(before) if performed_in_order(&performed, before, id) => {
                     format!("later in {}", self.thread(process))
                 }
-                Some(_) => "performed later on the same location".to_owned(),
+                Some(before) => {
+                    let class = constraint(&performed, before, id);
+                    format!("performed later on the same location ({class})")
+                }
             };
             rows.push(Row { node: Node::Operation(id), reason });
         }

@@ -87,6 +87,14 @@ impl<'a> Checker<'a> {
 
     fn linearizable(&mut self, deadline: Option<Instant>) -> Result<certificate::Decision, Cause> {
         let history = self.history;
+        if object::is_named(history) {
+            let options = object::Options {
+                witness: self.options.witness,
+                interrupt: Interrupt { deadline },
+                ..object::Options::default()
+            };
+            return object::check_named(history, &options).map_err(Cause::NoCalls);
+        }
         let calls = self.calls.get_or_insert_with(|| ObjectHistory::new(history)).as_ref();
         let options = object::Options {
             witness: self.options.witness,
@@ -280,7 +288,8 @@ pub fn fitting(history: &History) -> Vec<Model> {
     if is_memory(history.object()) {
         models.extend(Model::ALL);
     }
-    if history.has_calls() && !matches!(history.object(), Object::Open | Object::Transactions) {
+    let is_known = object::is_named(history) || !matches!(history.object(), Object::Open | Object::Transactions);
+    if history.has_calls() && is_known {
         models.push(Model::Linearizable);
     }
     models

@@ -4,6 +4,10 @@
 mod check_a_file;
 #[path = "../examples/embed_c11.rs"]
 mod embed_c11;
+#[path = "../examples/mailbox.rs"]
+mod mailbox;
+#[path = "../examples/model_checker.rs"]
+mod model_checker;
 #[path = "../examples/monitor_beside.rs"]
 mod monitor_beside;
 #[path = "../examples/own_object.rs"]
@@ -41,4 +45,31 @@ fn own_verifier() {
 #[test]
 fn record_a_queue() {
     record_a_queue::main().unwrap();
+}
+
+/// The program that a tutorial shows is the example, and the example prints what the tutorial shows.
+fn is_told(page: &str, example: &str, printed: &str) {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read =
+        |path: String| std::fs::read_to_string(folder.join(&path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let text = read(format!("../../docs/tutorials/{page}.md"));
+    let block =
+        |kind: &str| text.split(&format!("\n```{kind}\n")).nth(1).unwrap().split("```").next().unwrap().to_owned();
+    let source = read(format!("examples/{example}.rs"));
+    // The head of the example says where it is shown.
+    let (_, source) = source.split_once("\n\n").unwrap();
+    assert!(block("rust") == source, "{page}: the program is not examples/{example}.rs");
+    assert_eq!(block("text prints"), printed, "{page}");
+}
+
+#[test]
+fn mailbox() {
+    is_told("lock-free", "mailbox", &mailbox::tell());
+    mailbox::main();
+}
+
+#[test]
+fn model_checker() {
+    is_told("model-checker", "model_checker", &model_checker::tell());
+    model_checker::main();
 }

@@ -1,8 +1,9 @@
-//! The simulated databases of `workload` keep the levels that they are named after, and their anomalies violate the
-//! levels that they say.
+//! The simulated databases and replicated memories of `workload` keep the models that they are named after, and their
+//! anomalies violate the levels that they say.
 
 use seriatim::history::format::{Format, Writer};
 use seriatim::{Checker, History, Model, Options, Verdict};
+use workload::memory::{self, Machine};
 use workload::transactions::{Anomaly, Config, Store, history};
 
 fn verdict(history: &History, level: &str) -> Verdict {
@@ -68,6 +69,36 @@ fn an_anomaly_violates_its_level_and_no_weaker_one() {
             };
             assert_eq!(verdict(&made, weaker), Verdict::Consistent, "{anomaly:?}, lists {lists}");
         }
+    }
+}
+
+/// Long runs of replicas. Small ones are compared with the oracle.
+#[test]
+fn replicas_keep_their_models_and_no_stronger_one() {
+    for (machine, own, others) in [
+        (Machine::Causal, "cc", ["ccv", "cm"]),
+        (Machine::Convergent, "ccv", ["cm", "ccm"]),
+        (Machine::CausalMemory, "cm", ["ccv", "ccm"]),
+    ] {
+        let mut violated = [0; 2];
+        for seed in 0..30 {
+            let config = memory::Config {
+                machine,
+                threads: 2 + seed as u32 % 7,
+                operations: 300,
+                locations: 1 + seed as u32 % 5,
+                rmws: [0, 10][seed as usize % 2],
+                delay: seed as u32 % 10,
+                seed,
+                ..memory::Config::default()
+            };
+            let made = memory::history(&config, memory::generate(&config));
+            assert_eq!(verdict(&made, own), Verdict::Consistent, "{config:?}");
+            for (violated, other) in violated.iter_mut().zip(others) {
+                *violated += u32::from(verdict(&made, other) == Verdict::Violation);
+            }
+        }
+        assert!(violated.iter().all(|&count| count > 0), "{own}: {others:?} violated {violated:?}");
     }
 }
 

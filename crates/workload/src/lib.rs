@@ -13,6 +13,7 @@
 //! | small runs of an object near the boundary | [`object::small()`] |
 //! | histories that saturation does not decide | [`hard::history`] |
 //! | executions that are hard for `sra` | [`rings::execution`] |
+//! | executions that `ra` allows if a graph has no triangle | [`triangles::execution`] |
 //!
 //! Everything is a function of its configuration and of a seed. The same seed makes the same history, in every version.
 //!
@@ -53,5 +54,6 @@ pub mod random;
 pub mod rings;
 pub mod small;
 pub mod transactions;
+pub mod triangles;
 
 pub use small::{cases, to_history};

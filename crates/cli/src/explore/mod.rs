@@ -1,5 +1,6 @@
 //! `seriatim explore`: the executions of litmus tests, in herd's form or as JSON.
 
+mod compare;
 mod witness;
 
 use std::fmt::Write as _;
@@ -32,6 +33,13 @@ pub(crate) fn run(flags: &Explore) -> u8 {
     let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
     let workers = flags.jobs.map_or_else(cores, usize::from);
     let mut out = io::stdout().lock();
+    let log = match flags.compare.as_deref().map(compare::Log::read).transpose() {
+        Ok(log) => log,
+        Err(fault) => {
+            tell(&fault, flags.json, &mut out);
+            return BAD;
+        }
+    };
     for path in &flags.files {
         let file: Arc<str> = path.display().to_string().into();
         let test = read(path)
@@ -63,6 +71,18 @@ pub(crate) fn run(flags: &Explore) -> u8 {
                         continue;
                     }
                 };
+                if let Some(log) = &log {
+                    let comparison = log.compare(&test, &report).map_err(Some)?;
+                    is_false |= comparison.is_violation();
+                    is_incomplete |= comparison.is_unknown();
+                    let text = if flags.json {
+                        comparison.line(&file, log, &test, model)
+                    } else {
+                        comparison.shown(&test, model)
+                    };
+                    print(&mut out, &text)?;
+                    continue;
+                }
                 is_false |= report.is_certain() && !report.is_ok();
                 is_incomplete |= !report.is_certain();
                 let micros = start.elapsed().as_micros();
@@ -76,10 +96,7 @@ pub(crate) fn run(flags: &Explore) -> u8 {
                 } else {
                     shown(&test, model, &report)
                 };
-                out.write_all(text.as_bytes()).map_err(|error| {
-                    output::write_error(&error);
-                    None
-                })?;
+                print(&mut out, &text)?;
             }
             Ok(())
         });
@@ -101,6 +118,14 @@ pub(crate) fn run(flags: &Explore) -> u8 {
         () if is_incomplete => INCOMPLETE,
         () => 0,
     }
+}
+
+/// Prints an answer. The error has been told.
+fn print(out: &mut impl io::Write, text: &str) -> Result<(), Option<Fault>> {
+    out.write_all(text.as_bytes()).map_err(|error| {
+        output::write_error(&error);
+        None
+    })
 }
 
 /// Writes the witnesses of all outcomes, and tells where.

@@ -1,6 +1,5 @@
-//! The files of `--witness`: for each outcome a history, which `seriatim check` judges again, and a drawing of it.
+//! The files of `--witness`: for each outcome a history, which `seriatim check` judges again, and drawings of it.
 
-use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +8,8 @@ use explore::litmus::{Outcome, Test};
 use history::execution::EventId;
 use history::format::{Format, Writer};
 use history::{Execution, History, visible};
+use report::story::{Edge, Kind, Node, Part};
+use report::{Graph, Line, Story};
 
 /// Writes the files of an outcome. The answer is the name of the history, none if the outcome has no witness.
 pub(super) fn write(
@@ -22,11 +23,15 @@ pub(super) fn write(
     std::fs::create_dir_all(folder)?;
     let name = format!("{}.{model}.{}", plain(test.name()), number + 1);
     let path = folder.join(format!("{name}.hist"));
+    let title = format!("{} under {model}: {}", test.name(), test.title(&outcome.state));
     let mut writer = Writer::new(Vec::new(), Format::Text);
-    writer.comment(&format!("{} under {model}: {}", test.name(), test.title(&outcome.state)));
+    writer.comment(&title);
     let text = writer.write(history).and_then(|()| writer.finish()).map_err(io::Error::other)?;
     std::fs::write(&path, text)?;
-    std::fs::write(folder.join(format!("{name}.dot")), drawing(history))?;
+    let story = story(history, model);
+    let graph = Graph::new(&story, &title);
+    std::fs::write(folder.join(format!("{name}.svg")), graph.to_svg())?;
+    std::fs::write(folder.join(format!("{name}.dot")), graph.to_dot())?;
     Ok(Some(path))
 }
 
@@ -36,35 +41,73 @@ fn plain(name: &str) -> String {
     name.chars().take(100).map(|character| if is_plain(character) { character } else { '_' }).collect()
 }
 
-/// The execution as a graph for Graphviz: a column for each thread, and who reads from whom.
-fn drawing(history: &History) -> String {
-    let mut text = "digraph execution {\n  node [shape=plaintext, fontname=monospace];\n".to_owned();
-    let Ok(execution) = Execution::from_history(history) else { return text + "}\n" };
+/// What is drawn: the steps of each thread, and who reads from whom. The reads of final values are not drawn: they are
+/// no steps of the program.
+fn story(history: &History, model: Model) -> Story {
+    let mut story = Story {
+        model: model.name(),
+        verdict: "consistent",
+        evidence: "execution",
+        heading: Line::default(),
+        threads: Vec::new(),
+        nodes: Vec::new(),
+        parts: Vec::new(),
+        hints: Vec::new(),
+        witness: None,
+    };
+    let Ok(execution) = Execution::from_history(history) else { return story };
     let operations = history.operations().len();
-    // The reads of final values are not drawn: they are no steps of the program.
-    let is_drawn = |id: &EventId| execution.operation(*id).index() < operations;
+    let mut nodes = vec![None; execution.len()];
+    let mut part = Part::default();
+    let edge = |from: usize, to: usize, kind: Kind| Edge {
+        from,
+        to,
+        kind,
+        label: kind.label(),
+        sentence: Line::default(),
+        premises: Vec::new(),
+        refuted_by: None,
+    };
     for thread in 0..execution.thread_count() as u32 {
-        let events: Vec<EventId> = execution.thread_events(history::execution::ThreadId(thread)).collect();
-        let _ = writeln!(text, "  subgraph cluster{thread} {{\n    label=\"thread {thread}\";");
-        for id in events.iter().filter(|id| is_drawn(id)) {
-            let line = history::format::render_operation(history, execution.operation(*id));
-            let line = visible(line.split_once(' ').map_or(&*line, |(_, step)| step)).to_string();
-            let _ = writeln!(text, "    e{} [label=\"{}\"];", id.0, line.replace('\\', "\\\\").replace('"', "\\\""));
+        let events = execution.thread_events(history::execution::ThreadId(thread));
+        let events: Vec<EventId> = events.filter(|&id| execution.operation(id).index() < operations).collect();
+        if events.is_empty() {
+            continue;
         }
-        for pair in events.windows(2).filter(|pair| is_drawn(&pair[1])) {
-            let _ = writeln!(text, "    e{} -> e{} [weight=9];", pair[0].0, pair[1].0);
+        let column = story.threads.len();
+        for (at, &id) in events.iter().enumerate() {
+            let text = history::format::render_operation(history, execution.operation(id));
+            let (name, action) = text.split_once(' ').unwrap_or((&text, &text));
+            if at == 0 {
+                story.threads.push(visible(name.trim_matches(['[', ']'])).to_string());
+            } else {
+                part.edges.push(edge(story.nodes.len() - 1, story.nodes.len(), Kind::ProgramOrder));
+            }
+            nodes[id.index()] = Some(story.nodes.len());
+            story.nodes.push(Node {
+                operations: vec![execution.operation(id)],
+                thread: Some(column),
+                place: String::new(),
+                line: None,
+                action: visible(action).to_string(),
+                text: visible(&text).to_string(),
+                key: String::new(),
+                value: None,
+                call: None,
+                ret: None,
+                is_pending: false,
+            });
         }
-        text += "  }\n";
     }
-    for id in execution.ids().filter(is_drawn) {
+    for id in execution.ids() {
         let source = execution.event(id).source;
-        if source.is_event() {
-            let _ = writeln!(
-                text,
-                "  e{} -> e{} [label=\"rf\", color=\"#2a7\", fontcolor=\"#2a7\", constraint=false];",
-                source.0, id.0
-            );
+        if source.is_event()
+            && let (Some(from), Some(to)) = (nodes[source.index()], nodes[id.index()])
+        {
+            part.edges.push(edge(from, to, Kind::ReadsFrom));
         }
     }
-    text + "}\n"
+    part.core = (0..story.nodes.len()).collect();
+    story.parts.push(part);
+    story
 }

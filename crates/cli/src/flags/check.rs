@@ -7,6 +7,8 @@ use certificate::Model;
 use certificate::model::Isolation;
 use clap::{Args, ValueEnum, ValueHint};
 
+use crate::check::corpus::Shard;
+
 use super::{CHECK_STATUS, Choice, Memory, Reading, Research, Skipping, Sources, models, seconds};
 
 /// Check histories against models
@@ -59,11 +61,14 @@ pub(crate) struct Check {
     pub(crate) certificate: Option<PathBuf>,
 
     /// Write a page for every violation to this directory, and an index of the run, `index.html` (docs/report.md)
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "state")]
     pub(crate) report: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) ci: Ci,
+
+    #[command(flatten)]
+    pub(crate) state: State,
 
     #[command(flatten)]
     pub(crate) only: Only,
@@ -80,6 +85,58 @@ pub(crate) struct Check {
     /// every history below it; in a Jepsen store, that is the history.edn of each test
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
+}
+
+impl Check {
+    /// The flags on which verdicts and output depend, with their values. A flag that is not given is left out.
+    pub(crate) fn significant(&self) -> Vec<(String, String)> {
+        let models: Vec<&str> = self.models.iter().map(|choice| choice.name()).collect();
+        let given = |is_given: bool| is_given.then(String::new);
+        let Research { algorithm, remove_matches, strategy } = &self.research;
+        let flags = [
+            ("--model", (!models.is_empty()).then(|| models.join(","))),
+            ("--names elle", given(self.names == Names::Elle)),
+            ("--object", self.reading.object.map(|object| object.name().to_owned())),
+            ("--format", self.reading.format.map(|format| format.name().to_owned())),
+            ("--initial", self.reading.initial.clone()),
+            ("--skip-unreadable", given(self.skipping.skip_unreadable)),
+            ("--unique", given(self.sources.unique)),
+            ("--json", given(self.json)),
+            ("--timeout", Some(format!("{:?}", self.timeout))),
+            ("--memory", self.memory.given().map(|bytes| bytes.to_string())),
+            ("--certificate", given(self.certificate.is_some())),
+            ("--junit", given(self.ci.junit.is_some())),
+            ("--github", given(self.ci.github)),
+            ("--first", given(self.only.first)),
+            ("--smallest", given(self.only.smallest)),
+            ("--quiet", given(self.quiet)),
+            ("--algorithm", Some(format!("{algorithm:?}"))),
+            ("--remove-matches", given(*remove_matches)),
+            ("--strategy", Some(strategy.name().to_owned())),
+        ];
+        flags.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    }
+}
+
+/// A run that can be stopped and resumed, or split.
+#[derive(Args)]
+pub(crate) struct State {
+    /// Keep what is decided in this file. If the run is stopped, even by SIGKILL or by a crash, the same command goes
+    /// on where it was, and prints the whole corpus. A state of another corpus, of other flags or of another version is
+    /// refused. The input must be files (docs/scale.md)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) state: Option<PathBuf>,
+
+    /// Check only part I of N of the corpus, counted from 1. `seriatim merge` puts the states of all parts together
+    #[arg(long, value_name = "I/N", requires = "state", conflicts_with = "certificate")]
+    shard: Option<Shard>,
+}
+
+impl State {
+    /// The part of the corpus that is to be checked.
+    pub(crate) fn shard(&self) -> Shard {
+        self.shard.unwrap_or(Shard::ALL)
+    }
 }
 
 /// Whose names the levels of transactions have.
@@ -104,8 +161,9 @@ impl Names {
 /// Which violations to report: all, unless one of these says otherwise.
 #[derive(Args)]
 pub(crate) struct Only {
-    /// Stop at the first violation, in the order of the input
-    #[arg(long, conflicts_with = "smallest")]
+    /// Stop at the first violation in the order of the input. It is the same whatever the number of jobs: every history
+    /// before it is decided, and none after it is printed
+    #[arg(long, visible_alias = "fail-fast", conflicts_with = "smallest")]
     pub(crate) first: bool,
 
     /// Report only the history with the fewest operations that violates a model; of several, the first

@@ -12,7 +12,8 @@ use super::{formats, objects};
 /// Convert histories from one format to another
 #[derive(Args)]
 #[command(after_help = "Exit status: 0 all converted; 2 bad usage, bad input, or a history that the format cannot \
-                        express. What a format cannot say of a history of transactions is said on standard error.")]
+                        express. What the other format cannot say of a history, and what was left out of the one \
+                        that was read, is said on standard error.")]
 pub(crate) struct Convert {
     /// The format to write [default: by the extension of OUT]
     #[arg(long, value_name = "FORMAT", value_parser = targets(), required_unless_present = "output")]

@@ -20,7 +20,8 @@ const AT_RANDOM: &str = "With --mode random";
 #[command(
     after_help = "Exit status: 0 every condition holds; 1 some does not; 2 bad usage or bad input, or the output could \
                   not be written; 3 none of these, but executions that were not visited could change some verdict: the \
-                  runs were random, a thread had more steps than --max-steps, or the time was not enough."
+                  runs were random, a thread had more steps than --max-steps, or the time was not enough. With \
+                  --compare the verdicts are those of the comparison: 0 all that was seen is allowed, 1 some is not."
 )]
 pub(crate) struct Explore {
     /// Models to explore the tests under, separated by commas. Without this flag: `c20` for a test in C, `tso` for one
@@ -73,9 +74,15 @@ pub(crate) struct Explore {
     pub(crate) jobs: Option<u16>,
 
     /// Write an execution for each outcome into this folder: a history that `seriatim check` judges again, and a
-    /// drawing of it for Graphviz. They are called TEST.MODEL.N, where N is the number of the outcome, from 1
+    /// drawing of it as SVG and for Graphviz. They are called TEST.MODEL.N, where N is the number of the outcome, from 1
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) witness: Option<PathBuf>,
+
+    /// Compare with an outcome log of litmus7, of herd or of this command: say of each test and model whether every
+    /// outcome that was seen is allowed. The log may hold many tests, which are found by their names. `-` is standard
+    /// input
+    #[arg(long, value_name = "LOG", value_hint = ValueHint::FilePath, conflicts_with = "witness")]
+    pub(crate) compare: Option<PathBuf>,
 
     /// Litmus tests, in herd's format for C or X86. `-` is standard input
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::FilePath)]

@@ -71,8 +71,8 @@ pub(crate) struct Gen {
     )]
     pub(crate) fences: u32,
 
-    /// How long a store waits in its buffer at most, in operations of each thread on average (tso, pso). A store waits
-    /// longer only behind other stores
+    /// How long a store waits in its buffer, or a message travels, at most, in operations of each thread on average
+    /// (tso, pso, cc, ccv, cm). It waits longer only behind others
     #[arg(
         long,
         value_name = "D",
@@ -97,6 +97,16 @@ pub(crate) struct Gen {
     #[arg(long, value_name = "M", default_value_t = 0, help_heading = MEMORY)]
     pub(crate) perturb: u32,
 
+    /// How far, in writes of its location, the value of a changed read may be from the one that it would have returned
+    /// [default: 4; with ra, rc20 and relaxed as far as the machine remembers]
+    #[arg(
+        long,
+        value_name = "D",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(workload::memory::MAX_DISTANCE)),
+        help_heading = MEMORY
+    )]
+    pub(crate) distance: Option<u32>,
+
     /// The order of the operations in the file
     #[arg(long, value_enum, default_value_t = Order::Interleaved, help_heading = MEMORY)]
     pub(crate) order: Order,
@@ -115,9 +125,29 @@ pub(crate) struct Gen {
     #[arg(long, help_heading = HARD)]
     pub(crate) side_by_side: bool,
 
-    /// Let the last copy violate sc (for hard-rmw, also sra)
+    /// Let the last copy violate sc (for hard-rmw, also sra); for triangles, let there be one
     #[arg(long, help_heading = HARD)]
     pub(crate) violating: bool,
+
+    /// How many nodes the graph has (triangles)
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 30,
+        value_parser = clap::value_parser!(u32).range(3..=1_000_000),
+        help_heading = HARD
+    )]
+    pub(crate) nodes: u32,
+
+    /// How many edges the graph has at most (triangles)
+    #[arg(
+        long,
+        value_name = "E",
+        default_value_t = 100,
+        value_parser = clap::value_parser!(u32).range(0..=10_000_000),
+        help_heading = HARD
+    )]
+    pub(crate) edges: u32,
 
     /// The format to write [default: by the extension of OUT, else text]
     #[arg(long, value_name = "FORMAT", value_parser = written_formats())]
@@ -252,6 +282,13 @@ pub(crate) enum Machine {
     Rc20,
     /// A machine with a view of the memory for each thread, without synchronisation
     Relaxed,
+    /// A replica of the memory for each thread, which hears of writes in causal order. A read returns any write that no
+    /// other has causally overwritten
+    Cc,
+    /// The same, and the last writer wins
+    Ccv,
+    /// The same, and a replica stores writes as they arrive
+    Cm,
     /// A database whose transactions take effect at one moment each
     Serializable,
     /// A database whose transactions read a snapshot, and of which the first to commit wins
@@ -275,6 +312,9 @@ pub(crate) enum Machine {
     /// The shape of Figure 5 with read-modify-writes: two guesses are needed under sra, too
     #[value(name = "hard-rmw")]
     HardRmw,
+    /// The execution that wra, ra and sra allow if and only if a graph has no triangle (Theorem 1.7 of the paper on
+    /// reads-from consistency, docs/models.md): no algorithm for these models is linear
+    Triangles,
 }
 
 /// In which order the operations of a generated history are written.

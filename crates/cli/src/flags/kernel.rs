@@ -10,7 +10,8 @@ use super::{Memory, Reading, Skipping, seconds};
 /// Compute the SC-kernel of histories: the pairs of writes to one location that every store order orders the same way
 ///
 /// Prints one line for each history: how many pairs of writes to one location there are, how many of them the
-/// saturation of wsc orders, how many the partial store order of ccm orders, and how many are in the kernel.
+/// saturation of wsc orders, how many the partial store orders of ccm and ccv order, and how many are in the kernel. If
+/// there are several histories, a summary over all of them follows.
 #[derive(Args)]
 #[command(after_help = "Exit status: 0 all computed; 1 some history is not sequentially consistent, so it has no \
                         kernel; 2 bad usage or bad input; 3 some kernel was not computed within the time limit.")]
@@ -24,6 +25,11 @@ pub(crate) struct Kernel {
     /// Print one JSON object per line instead of text (docs/json.md)
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Also print the pairs: the write that comes first, the other, and which orders order them. A pair that is not in
+    /// the kernel is open: some store orders have it one way, some the other
+    #[arg(long)]
+    pub(crate) pairs: bool,
 
     /// Give up on a history after this many seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]

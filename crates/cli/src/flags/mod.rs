@@ -10,6 +10,7 @@ mod explore;
 mod generate;
 mod hunt;
 mod kernel;
+mod merge;
 mod models;
 mod monitor;
 mod probe;
@@ -40,6 +41,7 @@ pub(crate) use self::explore::{Explore, Mode, Sampling};
 pub(crate) use self::generate::{Gen, Machine, Order, Wrong};
 pub(crate) use self::hunt::Hunt;
 pub(crate) use self::kernel::Kernel;
+pub(crate) use self::merge::Merge;
 pub(crate) use self::models::Models;
 pub(crate) use self::monitor::Monitor;
 pub(crate) use self::probe::Probe;
@@ -65,6 +67,7 @@ const CHECK_STATUS: &str = "Exit status: 0 all consistent; 1 some violation; 2 b
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Check(Check),
+    Merge(Merge),
     Classify(Classify),
     Verify(Verify),
     Shrink(Shrink),
@@ -126,6 +129,16 @@ pub(crate) enum Choice {
     One(Model),
     /// By a name that only Elle has.
     OfElle(Model),
+}
+
+impl Choice {
+    /// The name, so that two choices of the same meaning have the same.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::One(model) | Self::OfElle(model) => model.name(),
+        }
+    }
 }
 
 fn models() -> impl TypedValueParser<Value = Choice> {
@@ -217,6 +230,11 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
+    /// The limit in bytes, if one was given.
+    fn given(&self) -> Option<usize> {
+        self.limit
+    }
+
     /// Sets the limit of this process.
     pub(crate) fn set_limit(&self) {
         match self.limit {

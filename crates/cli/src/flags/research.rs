@@ -24,7 +24,7 @@ pub(crate) struct Research {
     pub(crate) algorithm: object::Algorithm,
 
     /// Forget values that were inserted and removed, and writes that were overwritten. For `--algorithm saturate`,
-    /// and for `--algorithm symbolic` on containers. A step of `saturate` then takes time and memory that depend only
+    /// and for `--algorithm symbolic`. A step of `saturate` then takes time and memory that depend only
     /// on the values inside the object and on the operations that overlap
     #[arg(long, help_heading = RESEARCH)]
     pub(crate) remove_matches: bool,

@@ -95,6 +95,12 @@ impl<P: Program> Exploration<P> {
         std::mem::take(&mut self.counts)
     }
 
+    /// Another thread of the operating system goes on.
+    pub(crate) fn detach(&mut self) {
+        self.program.detach();
+        self.levels.iter_mut().for_each(|level| level.nexts.forget_all());
+    }
+
     /// Explores all that is left, and tells each execution. The answer says whether the exploration went to its end.
     pub fn run(&mut self, mut tell: impl FnMut(&mut Run<'_, P>) -> ControlFlow<()>) -> ControlFlow<()> {
         if self.is_started && !self.turn() {
@@ -302,7 +308,7 @@ impl<P: Program> Exploration<P> {
         let threads = 0..graph.thread_count();
         let (mut is_complete, mut is_stopped, mut is_bounded) = (true, false, false);
         for thread in threads.clone() {
-            match nexts.of(program, graph, thread) {
+            match *nexts.of(program, graph, thread) {
                 Next::Finished => {}
                 Next::Failed => return Ending::Failed,
                 Next::Bounded => is_bounded = true,
@@ -322,7 +328,7 @@ impl<P: Program> Exploration<P> {
             return Ending::Complete;
         }
         let may_go_on = threads.into_iter().any(|thread| {
-            if let Next::Spins(steps) = nexts.of(program, graph, thread) {
+            if let Next::Spins(steps) = *nexts.of(program, graph, thread) {
                 return may_leave_loop(graph, thread, steps);
             }
             let Some(&slot) = graph.threads[thread as usize].last() else { return false };
@@ -361,10 +367,8 @@ fn has_source(graph: &mut Graph, thread: u32, step: Step, sources: &[u32]) -> bo
 
 /// Whether a read or rmw could be the next event of its thread with this source.
 pub(crate) fn may_read(graph: &mut Graph, thread: u32, step: Step, source: u32) -> bool {
-    if graph.is_straight() {
-        let mut sources = Vec::new();
-        graph.straight_sources(thread, step, &mut sources);
-        return sources.contains(&source);
+    if let Some(answer) = graph.told_by_coherence(thread, &step, source) {
+        return answer;
     }
     if !graph.push_read(thread, step, source, 0) {
         return false;
@@ -382,7 +386,8 @@ pub(crate) fn may_leave_loop(graph: &mut Graph, thread: u32, steps: u32) -> bool
     (len.saturating_sub(steps)..len).any(|index| {
         let Event { step, read, .. } = *graph.event(thread, index);
         let (Step::Read { location, .. } | Step::Rmw { location, .. }) = step else { return false };
-        (0..graph.locations[location as usize].writes.len()).any(|write| {
+        // The newest is the most likely one.
+        (0..graph.locations[location as usize].writes.len()).rev().any(|write| {
             let source = graph.locations[location as usize].writes[write];
             graph.value_of(location, source) != read && may_read(graph, thread, step, source)
         })

@@ -9,12 +9,13 @@ pub(crate) struct Nexts(Vec<Option<Next>>);
 
 impl Nexts {
     /// What a thread does next.
-    pub(crate) fn of(&mut self, program: &mut impl Program, graph: &Graph, thread: u32) -> Next {
+    #[inline]
+    pub(crate) fn of(&mut self, program: &mut impl Program, graph: &Graph, thread: u32) -> &Next {
         let at = thread as usize;
         if self.0.len() <= at {
             self.0.resize(at + 1, None);
         }
-        *self.0[at].get_or_insert_with(|| {
+        self.0[at].get_or_insert_with(|| {
             if graph.is_waiting(thread) {
                 Next::Stopped
             } else if thread >= program.threads() && graph.is_empty(thread) {
@@ -25,18 +26,26 @@ impl Nexts {
         })
     }
 
+    /// Whether nothing but a value keeps a thread from going on.
+    pub(crate) fn is_ready(&mut self, program: &mut impl Program, graph: &Graph, thread: u32) -> bool {
+        match *self.of(program, graph, thread) {
+            Next::Step(Step::Begin) => graph.spawned[thread as usize] != NONE,
+            Next::Step(Step::Join(child)) => {
+                let has_begun = child < program.threads() || !graph.is_empty(child);
+                has_begun && *self.of(program, graph, child) == Next::Finished
+            }
+            Next::Step(_) => true,
+            _ => false,
+        }
+    }
+
     /// The next step of a thread, if nothing but a value keeps it from going on.
     pub(crate) fn step(&mut self, program: &mut impl Program, graph: &Graph, thread: u32) -> Option<Step> {
-        let Next::Step(step) = self.of(program, graph, thread) else { return None };
-        let can_go_on = match step {
-            Step::Begin => graph.spawned[thread as usize] != NONE,
-            Step::Join(child) => {
-                let has_begun = child < program.threads() || !graph.is_empty(child);
-                has_begun && self.of(program, graph, child) == Next::Finished
-            }
-            _ => true,
-        };
-        can_go_on.then_some(step)
+        if !self.is_ready(program, graph, thread) {
+            return None;
+        }
+        let Some(Next::Step(step)) = self.0[thread as usize] else { return None };
+        Some(step)
     }
 
     /// The thread has gone on, or back.

@@ -17,6 +17,7 @@
 //!
 //! *An rmw* is pushed as a read, and its write is added at once or taken back by itself.
 
+mod coherence;
 mod push;
 mod races;
 mod straight;
@@ -77,16 +78,16 @@ pub(crate) struct Event {
     pub(crate) stamps: [u32; 2],
     /// Where the accesses of one location begin that end with this event, and that location.
     pub(crate) run: u32,
-    run_location: Option<u32>,
+    run_location: u32,
     /// The chains of the values that it knew when it was pushed, without that of its target: bits, by the number of the
     /// first write. Numbers beyond 63 are left out.
     pub(crate) known: u64,
     /// Its number among the sequentially consistent events.
     pub(crate) sequential: u32,
     /// The trail before it was pushed, and before its write was.
-    marks: [usize; 2],
+    marks: [u32; 2],
     /// How many races were known before it was pushed, and before its write was.
-    races: [usize; 2],
+    races: [u32; 2],
     was_unsettled: [bool; 2],
     has_row: bool,
 }
@@ -100,6 +101,15 @@ impl Event {
     /// The order of the event. For an rmw it depends on the value that was read.
     pub(crate) fn order(&self) -> Order {
         order_of(self.step, self.read)
+    }
+}
+
+/// Whether a step is sequentially consistent with some value.
+fn may_be_sequential(step: &Step) -> bool {
+    match step {
+        Step::Read { order, .. } | Step::Write { order, .. } | Step::Fence(order) => order.is_sequential(),
+        Step::Rmw { order, failure, .. } => order.is_sequential() || failure.is_sequential(),
+        _ => false,
     }
 }
 
@@ -126,15 +136,30 @@ pub(crate) struct Access {
     pub(crate) value: u32,
     pub(crate) writes: bool,
     pub(crate) is_atomic: bool,
+    /// The last write of the row up to here, or [`NONE`].
+    pub(crate) wrote: u32,
+}
+
+/// How many items at the start of a list satisfy a condition that none after them satisfies. It is most often all, or
+/// all but a few, so the search begins at the end: what it costs depends on how far it goes back, not on the list.
+#[inline]
+pub(crate) fn count_within<T>(list: &[T], is_within: impl Fn(&T) -> bool) -> usize {
+    let (mut end, mut step) = (list.len(), 1);
+    while end > 0 {
+        let at = end.saturating_sub(step);
+        if is_within(&list[at]) {
+            return at + 1 + list[at + 1..end].partition_point(is_within);
+        }
+        end = at;
+        step *= 2;
+    }
+    0
 }
 
 /// The last access of a row among the first `limit` events of its thread.
+#[inline]
 pub(crate) fn last_within(row: &[Access], limit: u32) -> Option<&Access> {
-    // Most often it is one of the last.
-    if let Some(last) = row.last().filter(|last| last.index <= limit) {
-        return Some(last);
-    }
-    let within = row.partition_point(|access| access.index <= limit);
+    let within = count_within(row, |access| access.index <= limit);
     within.checked_sub(1).map(|last| &row[last])
 }
 
@@ -153,6 +178,8 @@ pub(crate) struct Location {
     pub(crate) rows: Vec<Vec<Access>>,
     /// By thread: the index of its last access that is not atomic.
     plain: Vec<u32>,
+    /// Whether an access may be not atomic.
+    has_plain: bool,
     /// The writes in a modification order of the witness.
     pub(crate) witness: Vec<u32>,
 }
@@ -196,6 +223,8 @@ pub struct Graph {
     pub(crate) set_scratch: Vec<u64>,
     /// Whether the witness may be none of this graph.
     pub(crate) is_unsettled: bool,
+    /// How many writes there are, of all locations.
+    pub(crate) write_count: u32,
     races: Vec<(u32, u32)>,
     /// If this is one long run that is never taken back: what it keeps instead of relations.
     straight: Option<Box<Straight>>,
@@ -223,6 +252,7 @@ impl Graph {
             set_words: 1,
             set_scratch: Vec::new(),
             is_unsettled: false,
+            write_count: 0,
             races: Vec::new(),
             straight: None,
         }
@@ -248,15 +278,18 @@ impl Graph {
     }
 
     /// How many steps a thread has.
+    #[inline]
     pub fn len(&self, thread: u32) -> u32 {
         self.threads.get(thread as usize).map_or(0, |events| events.len() as u32)
     }
 
     /// Whether a thread has no steps.
+    #[inline]
     pub fn is_empty(&self, thread: u32) -> bool {
         self.len(thread) == 0
     }
 
+    #[inline]
     pub(crate) fn event(&self, thread: u32, index: u32) -> &Event {
         &self.events[self.threads[thread as usize][index as usize] as usize]
     }
@@ -297,12 +330,14 @@ impl Graph {
     }
 
     /// Whether the last step of a thread waits for a value.
+    #[inline]
     pub fn is_waiting(&self, thread: u32) -> bool {
         let last = self.threads.get(thread as usize).and_then(|events| events.last());
         last.is_some_and(|&slot| self.events[slot as usize].waits())
     }
 
     /// The first data race that was found: two accesses, each a thread and a place in it, from 0.
+    #[inline]
     pub fn race(&self) -> Option<[(u32, u32); 2]> {
         let place = |slot: u32| {
             let event = &self.events[slot as usize];
@@ -321,6 +356,7 @@ impl Graph {
         self.event_sets.clear();
         self.races.clear();
         self.is_unsettled = false;
+        self.write_count = 0;
         if let Some(straight) = &mut self.straight {
             straight.clear();
         }
@@ -334,6 +370,7 @@ impl Graph {
         let of = &mut self.locations[location];
         of.rows.iter_mut().for_each(Vec::clear);
         of.plain.fill(0);
+        of.has_plain = false;
         for list in [&mut of.tops, &mut of.ends, &mut of.witness] {
             list.clear();
             list.push(0);
@@ -347,33 +384,51 @@ impl Graph {
 
     fn push_write_rows(&mut self, location: usize) {
         self.relations.push_row(less(location));
-        for _ in 0..self.rows_of_write() {
+        self.push_set_rows(location);
+    }
+
+    /// Makes rows for the sets of all writes of a location. If there are no sequentially consistent events, the sets
+    /// of `psc` are empty, and have no rows.
+    pub(crate) fn push_set_rows(&mut self, location: usize) {
+        if self.together == Together::Psc && self.sequential.is_empty() {
+            return;
+        }
+        let count = self.set_row_count(location);
+        while self.relations.rows(sets(location)) < count {
             self.relations.push_row(sets(location));
         }
     }
 
     fn pop_write_rows(&mut self, location: usize) {
         self.relations.pop_row(less(location));
-        for _ in 0..self.rows_of_write() {
+        let count = self.set_row_count(location);
+        while self.relations.rows(sets(location)) > count {
             self.relations.pop_row(sets(location));
         }
     }
 
-    fn rows_of_write(&self) -> usize {
-        match self.together {
+    fn set_row_count(&self, location: usize) -> usize {
+        let of_write = match self.together {
             Together::Nothing => 0,
             Together::Psc => ROWS,
             Together::Order(_) => 1,
-        }
+        };
+        self.locations[location].writes.len() * of_write
     }
 
     /// Makes room for a thread.
+    #[inline]
     pub(crate) fn admit_thread(&mut self, thread: u32) {
-        let count = thread as usize + 1;
-        if self.threads.len() < count {
-            self.threads.resize_with(count, Vec::new);
-            self.spawned.resize(count, NONE);
+        if self.threads.len() <= thread as usize {
+            self.make_thread(thread);
         }
+    }
+
+    #[cold]
+    fn make_thread(&mut self, thread: u32) {
+        let count = thread as usize + 1;
+        self.threads.resize_with(count, Vec::new);
+        self.spawned.resize(count, NONE);
         if count > self.width {
             let (old, new) = (self.width, count.next_power_of_two());
             let mut clocks = vec![0; self.events.len() * CLOCKS * new];
@@ -400,10 +455,12 @@ impl Graph {
         self.reset(location);
     }
 
+    #[inline]
     pub(crate) fn clock(&self, slot: usize, which: usize) -> &[u32] {
         &self.clocks[(slot * CLOCKS + which) * self.width..][..self.width]
     }
 
+    #[inline]
     fn join(&mut self, into: (usize, usize), from: (usize, usize)) {
         let (width, into, from) =
             (self.width, (into.0 * CLOCKS + into.1) * self.width, (from.0 * CLOCKS + from.1) * self.width);
@@ -414,8 +471,9 @@ impl Graph {
             let (before, after) = self.clocks.split_at_mut(from);
             (&mut before[into..into + width], &after[..width])
         };
-        for (lane, other) in one.iter_mut().zip(other) {
-            *lane = (*lane).max(*other);
+        // The width is a multiple of four.
+        for (lanes, others) in one.as_chunks_mut::<4>().0.iter_mut().zip(other.as_chunks::<4>().0) {
+            *lanes = std::array::from_fn(|lane| lanes[lane].max(others[lane]));
         }
     }
 
@@ -447,10 +505,12 @@ impl Graph {
     }
 
     /// The number of a source among the writes of its location.
+    #[inline]
     pub(crate) fn write_number(&self, source: u32) -> u32 {
         if source == INITIAL { 0 } else { self.events[source as usize].write }
     }
 
+    #[inline]
     pub(crate) fn value_of(&self, location: u32, source: u32) -> Value {
         match source {
             INITIAL => self.locations[location as usize].initial,
@@ -459,9 +519,11 @@ impl Graph {
     }
 
     /// What the models that look at all locations together derive from a new event.
+    #[inline]
     fn extend(&mut self, slot: usize) -> bool {
         match self.together {
             Together::Nothing => true,
+            Together::Psc if self.sequential.is_empty() && !may_be_sequential(&self.events[slot].step) => true,
             Together::Psc => self.extend_psc(slot),
             Together::Order(frame) => self.extend_order(slot, frame),
         }
@@ -477,7 +539,11 @@ impl Graph {
     }
 
     /// Derives what follows from the new pairs of `less`.
+    #[inline]
     pub(crate) fn propagate(&mut self) -> bool {
+        if self.pairs.is_empty() && !matches!(self.together, Together::Order(_)) {
+            return true;
+        }
         let is_allowed = match self.together {
             Together::Nothing => true,
             Together::Psc => self.propagate_psc(),

@@ -8,25 +8,27 @@ use crate::model::{Model, Synchronization, Together};
 use crate::program::{Order, Step, Value};
 
 impl Graph {
+    #[inline]
     fn append(&mut self, thread: u32, step: Step, stamp: u32) -> usize {
         self.admit_thread(thread);
         let slot = self.events.len();
         let previous = self.threads[thread as usize].last().map(|&slot| slot as usize);
         let index = self.threads[thread as usize].len() as u32 + 1;
         let (width, size) = (self.width, CLOCKS * self.width);
-        self.clocks.resize((slot + 1) * size, 0);
-        if let Some(previous) = previous {
-            self.clocks.copy_within(previous * size..previous * size + 4 * width, slot * size);
+        // The last two clocks have a meaning for writes alone ([`Self::carry`]).
+        match previous {
+            Some(previous) => self.clocks.extend_from_within(previous * size..(previous + 1) * size),
+            None => self.clocks.resize((slot + 1) * size, 0),
         }
         for which in [HAPPENS, CAUSES] {
             self.clocks[slot * size + which * width + thread as usize] = index;
         }
         let (before, before_location) =
-            previous.map_or((index, None), |slot| (self.events[slot].run, self.events[slot].run_location));
+            previous.map_or((index, NONE), |slot| (self.events[slot].run, self.events[slot].run_location));
         let (run, run_location) = match (step, step.location()) {
             (Step::Choice(_), _) => (before, before_location),
-            (_, Some(location)) if before_location == Some(location) => (before, before_location),
-            (_, location) => (index, location),
+            (_, Some(location)) if before_location == location => (before, before_location),
+            (_, location) => (index, location.unwrap_or(NONE)),
         };
         self.threads[thread as usize].push(slot as u32);
         self.events.push(Event {
@@ -43,14 +45,15 @@ impl Graph {
             run_location,
             known: 0,
             sequential: NONE,
-            marks: [self.relations.mark(); 2],
-            races: [self.races.len(); 2],
+            marks: [self.relations.mark() as u32; 2],
+            races: [self.races.len() as u32; 2],
             was_unsettled: [self.is_unsettled; 2],
             has_row: false,
         });
         match self.together {
             _ if self.straight.is_some() => {}
             Together::Nothing => {}
+            Together::Psc if self.sequential.is_empty() => {}
             Together::Psc => self.push_event_sets(),
             Together::Order(_) => self.relations.push_row(REACH),
         }
@@ -64,9 +67,9 @@ impl Graph {
             self.pop_write(slot);
         }
         let Some(event) = self.events.pop() else { return };
-        self.relations.undo(event.marks[0]);
+        self.relations.undo(event.marks[0] as usize);
         self.pairs.clear();
-        self.races.truncate(event.races[0]);
+        self.races.truncate(event.races[0] as usize);
         self.is_unsettled &= event.was_unsettled[0];
         self.threads[event.thread as usize].pop();
         if event.has_row
@@ -98,12 +101,13 @@ impl Graph {
 
     /// Takes the write of the last event back, and leaves its read if it is an rmw.
     fn pop_write(&mut self, slot: usize) {
-        self.relations.undo(self.events[slot].marks[1]);
+        self.relations.undo(self.events[slot].marks[1] as usize);
         self.pairs.clear();
         let event = &mut self.events[slot];
         let Some(location) = event.step.location() else { return };
         let (number, thread, source) = (event.write, event.thread, event.source);
         (event.writes, event.write) = (false, NONE);
+        self.write_count -= 1;
         let is_rmw = matches!(event.step, Step::Rmw { .. });
         let before = if is_rmw { self.write_number(source) } else { NONE };
         let of = &mut self.locations[location as usize];
@@ -116,8 +120,9 @@ impl Graph {
             of.updaters[before as usize] = NONE;
             let top = of.tops[before as usize];
             of.ends[top as usize] = before;
-            if let Some(access) = of.rows[thread as usize].last_mut() {
-                (access.value, access.writes) = (before, false);
+            if let [earlier @ .., access] = &mut of.rows[thread as usize][..] {
+                let wrote = earlier.last().map_or(NONE, |earlier| earlier.wrote);
+                (access.value, access.writes, access.wrote) = (before, false, wrote);
             }
         }
         self.pop_write_rows(location as usize);
@@ -127,7 +132,7 @@ impl Graph {
     pub(crate) fn pop_update(&mut self) {
         let slot = self.events.len() - 1;
         self.pop_write(slot);
-        self.races.truncate(self.events[slot].races[1]);
+        self.races.truncate(self.events[slot].races[1] as usize);
         self.is_unsettled &= self.events[slot].was_unsettled[1];
     }
 
@@ -158,8 +163,14 @@ impl Graph {
                 }
             }
             Step::Access { location, writes } => {
-                let access =
-                    Access { index: self.events[slot].index, slot: slot as u32, value: 0, writes, is_atomic: false };
+                let access = Access {
+                    index: self.events[slot].index,
+                    slot: slot as u32,
+                    value: 0,
+                    writes,
+                    is_atomic: false,
+                    wrote: NONE,
+                };
                 self.add_to_row(slot, location as usize, access);
             }
             _ => {}
@@ -179,6 +190,7 @@ impl Graph {
     }
 
     /// Collects what the event knows of its location. False if this forbids to read the write of this number.
+    #[inline]
     fn learn(&mut self, slot: usize, location: usize, target: u32) -> bool {
         self.known.clear();
         let clock = &self.clocks[(slot * CLOCKS + HAPPENS) * self.width..][..self.width];
@@ -208,7 +220,8 @@ impl Graph {
 
     /// The chains of what the event knows precede the chain of its target.
     fn order_known(&mut self, slot: usize, location: usize, target: u32) {
-        let Self { relations, locations, known, pairs, together, events, .. } = self;
+        let has_pairs = self.needs_pairs();
+        let Self { relations, locations, known, pairs, events, .. } = self;
         let of = &locations[location];
         let top = of.tops[target as usize];
         for &value in &*known {
@@ -216,7 +229,7 @@ impl Graph {
             if other != top {
                 events[slot].known |= 1_u64.checked_shl(other).unwrap_or(0);
                 relations.close(less(location), of.ends[other as usize] as usize, top as usize, |one, two| {
-                    if *together != Together::Nothing {
+                    if has_pairs {
                         pairs.push((location as u32, one as u32, two as u32));
                     }
                 });
@@ -224,6 +237,16 @@ impl Graph {
         }
     }
 
+    /// Whether new pairs of `less` mean more than themselves.
+    fn needs_pairs(&self) -> bool {
+        match self.together {
+            Together::Nothing => false,
+            Together::Psc => !self.sequential.is_empty(),
+            Together::Order(_) => true,
+        }
+    }
+
+    #[inline]
     fn add_to_row(&mut self, slot: usize, location: usize, access: Access) {
         let thread = self.events[slot].thread as usize;
         let of = &mut self.locations[location];
@@ -231,16 +254,22 @@ impl Graph {
             of.rows.resize_with(thread + 1, Vec::new);
             of.plain.resize(thread + 1, 0);
         }
-        of.rows[thread].push(access);
+        let wrote = if access.writes { access.value } else { of.rows[thread].last().map_or(NONE, |last| last.wrote) };
+        of.rows[thread].push(Access { wrote, ..access });
         if !access.is_atomic {
             of.plain[thread] = access.index;
+            of.has_plain = true;
         }
         self.events[slot].has_row = true;
     }
 
     fn add_reading(&mut self, slot: usize, location: usize, value: u32, order: Order) {
         let (index, is_atomic) = (self.events[slot].index, order != Order::NonAtomic);
-        self.add_to_row(slot, location, Access { index, slot: slot as u32, value, writes: false, is_atomic });
+        self.add_to_row(
+            slot,
+            location,
+            Access { index, slot: slot as u32, value, writes: false, is_atomic, wrote: NONE },
+        );
     }
 
     /// Pushes a read, or the read of an rmw. If the answer is false the graph is as before.
@@ -328,20 +357,22 @@ impl Graph {
             of.witness.insert(at + 1, number);
         }
         let event = &mut self.events[slot];
-        event.marks[1] = self.relations.mark();
-        event.races[1] = self.races.len();
+        event.marks[1] = self.relations.mark() as u32;
+        event.races[1] = self.races.len() as u32;
         event.was_unsettled[1] = was_unsettled;
         (event.writes, event.write, event.stamps[1]) = (true, number, stamp);
         if let Some(access) = of.rows[event.thread as usize].last_mut() {
-            (access.value, access.writes) = (number, true);
+            (access.value, access.writes, access.wrote) = (number, true, number);
         }
+        self.write_count += 1;
         self.push_write_rows(location as usize);
         self.carry(slot, Some(source));
-        let Self { relations, pairs, together, .. } = self;
+        let has_pairs = self.needs_pairs();
+        let Self { relations, pairs, .. } = self;
         // What follows the source follows the rmw, too.
         let relation = less(location as usize);
         let mut new = |one: usize, two: usize| {
-            if *together != Together::Nothing {
+            if has_pairs {
                 pairs.push((location, one as u32, two as u32));
             }
         };
@@ -380,6 +411,7 @@ impl Graph {
         (event.writes, event.write, event.written) = (true, number, value);
         event.stamps = [NONE, stamp];
         let index = event.index;
+        self.write_count += 1;
         self.push_write_rows(location as usize);
         self.carry(slot, None);
         if self.model != Model::Wra {
@@ -389,7 +421,7 @@ impl Graph {
             self.order_known(slot, location as usize, number);
         }
         let is_atomic = order != Order::NonAtomic;
-        let access = Access { index, slot: slot as u32, value: number, writes: true, is_atomic };
+        let access = Access { index, slot: slot as u32, value: number, writes: true, is_atomic, wrote: number };
         self.add_to_row(slot, location as usize, access);
         let is_allowed = self.extend(slot) && self.extend_write(slot) && self.propagate();
         debug_assert!(is_allowed, "a write is always allowed");
@@ -404,14 +436,16 @@ impl Graph {
         let event = &mut self.events[slot];
         (event.writes, event.write, event.stamps[1]) = (true, number, stamp);
         if let Some(access) = of.rows[event.thread as usize].last_mut() {
-            (access.value, access.writes) = (number, true);
+            (access.value, access.writes, access.wrote) = (number, true, number);
         }
+        self.write_count += 1;
         self.carry(slot, source);
         self.note_straight(slot);
         self.find_races(slot);
     }
 
     /// Finds what a reader of this write will learn.
+    #[inline]
     fn carry(&mut self, slot: usize, source: Option<u32>) {
         let Synchronization::Orders { longer } = self.synchronization else { return };
         let event = &self.events[slot];

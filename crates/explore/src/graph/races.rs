@@ -21,6 +21,9 @@ impl Graph {
         }
         let which = if self.model.has_races() { HAPPENS } else { CAUSES };
         let is_atomic = event.order() != Order::NonAtomic;
+        if is_atomic && !self.locations[location as usize].has_plain {
+            return;
+        }
         let clock = self.clock(slot, which);
         for (thread, (row, &limit)) in self.locations[location as usize].rows.iter().zip(clock).enumerate() {
             let of = &self.locations[location as usize];

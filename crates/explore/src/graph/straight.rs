@@ -17,7 +17,7 @@
 //! moment of its thread: that of a read of another thread's write, of a fence, of an rmw. It sees its own writes. Under
 //! `sc` there is only the last moment.
 
-use super::{Graph, HAPPENS, INITIAL, last_within};
+use super::{Graph, HAPPENS, INITIAL, NONE, count_within, last_within};
 use crate::model::{Frame, Together};
 use crate::program::{Order, Step};
 
@@ -85,15 +85,27 @@ impl Graph {
         let of = &self.locations[location as usize];
         let last = of.writes.len() as u32 - 1;
         let oldest = self.oldest(thread as usize, step, location as usize);
-        for number in oldest.max((last + 1).saturating_sub(CHOICES))..=last {
-            let source = of.writes[number as usize];
-            let value = self.value_of(location, source);
-            let writes = matches!(step, Step::Rmw { update, .. } if update.apply(value).is_some());
-            let is_accepted = step.until().is_none_or(|until| until.accepts(value));
-            if is_accepted && (!writes || number == last) {
-                sources.push(source);
-            }
-        }
+        let numbers = oldest.max((last + 1).saturating_sub(CHOICES))..=last;
+        let may_read = |&source: &u32| self.is_last_or_only_read(step, location, source);
+        sources.extend(numbers.map(|number| of.writes[number as usize]).filter(may_read));
+    }
+
+    /// Whether a step may read this write, in a run that is never taken back.
+    pub(super) fn straight_may_read(&self, thread: u32, step: Step, source: u32) -> bool {
+        let Some(location) = step.location() else { return false };
+        let count = self.locations[location as usize].writes.len() as u32;
+        let number = self.write_number(source);
+        number >= count.saturating_sub(CHOICES)
+            && self.is_last_or_only_read(step, location, source)
+            && number >= self.oldest(thread as usize, step, location as usize)
+    }
+
+    /// Whether a step accepts the value of a write, and if it would update it, the write is the last one.
+    fn is_last_or_only_read(&self, step: Step, location: u32, source: u32) -> bool {
+        let value = self.value_of(location, source);
+        let writes = matches!(step, Step::Rmw { update, .. } if update.apply(value).is_some());
+        step.until().is_none_or(|until| until.accepts(value))
+            && (!writes || self.locations[location as usize].writes.last() == Some(&source))
     }
 
     /// The number of the oldest write that a step may read.
@@ -105,7 +117,7 @@ impl Graph {
             Together::Order(Frame::Tso | Frame::Pso) => {
                 let moment = lane(&straight.moments, thread);
                 let is_over = |&write: &u32| write == INITIAL || write < moment;
-                return own.max(of.writes.partition_point(is_over) as u32 - 1);
+                return own.max(count_within(&of.writes, is_over) as u32 - 1);
             }
             _ => {}
         }
@@ -113,11 +125,8 @@ impl Graph {
         let clock = self.clock(last as usize, HAPPENS);
         let known = |clock: &[u32], writes_only: bool| {
             let of_row = |(row, &limit): (&Vec<super::Access>, &u32)| {
-                let mut access = last_within(row, limit)?;
-                if writes_only && !access.writes {
-                    access = row[..row.partition_point(|access| access.index <= limit)].iter().rfind(|it| it.writes)?;
-                }
-                Some(access.value)
+                let access = last_within(row, limit)?;
+                Some(if writes_only { access.wrote } else { access.value }).filter(|&value| value != NONE)
             };
             of.rows.iter().zip(clock).filter_map(of_row).max().unwrap_or(0)
         };
@@ -131,7 +140,7 @@ impl Graph {
             _ => false,
         };
         let newest = |(fences, &limit): (&Vec<[u32; 2]>, &u32)| {
-            let known = fences.partition_point(|&[index, _]| index <= limit);
+            let known = count_within(fences, |&[index, _]| index <= limit);
             known.checked_sub(1).map(|last| fences[last][1])
         };
         let fence = straight.of_thread.iter().zip(clock).filter_map(newest).max();
@@ -147,7 +156,7 @@ impl Graph {
             before = straight.count;
         }
         let writes = straight.writes.get(location).map_or(&[][..], Vec::as_slice);
-        let earlier = writes.partition_point(|&[number, _]| number < before);
+        let earlier = count_within(writes, |&[number, _]| number < before);
         earlier.checked_sub(1).map_or(oldest, |last| oldest.max(writes[last][1]))
     }
 

@@ -25,6 +25,7 @@ impl<T: ?Sized> fmt::Debug for UnsafeCell<T> {
 
 impl<T> UnsafeCell<T> {
     /// A cell with this value.
+    #[track_caller]
     pub const fn new(value: T) -> Self {
         Self { place: Place::new(0), value: std::cell::UnsafeCell::new(value) }
     }
@@ -36,40 +37,48 @@ impl<T> UnsafeCell<T> {
 }
 
 impl<T: ?Sized> UnsafeCell<T> {
+    #[track_caller]
+    fn access(&self, writes: bool) -> Accessing {
+        self.place.refresh(self.value.get());
+        self.place.access(writes)
+    }
+
     /// Reads the value through a pointer.
     #[track_caller]
     pub fn with<R>(&self, read: impl FnOnce(*const T) -> R) -> R {
-        let _access = self.place.access(false);
+        let _access = self.access(false);
         read(self.value.get())
     }
 
     /// Writes the value through a pointer.
     #[track_caller]
     pub fn with_mut<R>(&self, write: impl FnOnce(*mut T) -> R) -> R {
-        let _access = self.place.access(true);
+        let _access = self.access(true);
         write(self.value.get())
     }
 
     /// A pointer for reading. As long as it lives, the value is being read.
     #[track_caller]
     pub fn get(&self) -> ConstPtr<T> {
-        ConstPtr { _access: self.place.access(false), pointer: self.value.get() }
+        ConstPtr { _access: self.access(false), pointer: self.value.get() }
     }
 
     /// A pointer for writing. As long as it lives, the value is being written.
     #[track_caller]
     pub fn get_mut(&self) -> MutPtr<T> {
-        MutPtr { _access: self.place.access(true), pointer: self.value.get() }
+        MutPtr { _access: self.access(true), pointer: self.value.get() }
     }
 }
 
 impl<T: Default> Default for UnsafeCell<T> {
+    #[track_caller]
     fn default() -> Self {
         Self::new(T::default())
     }
 }
 
 impl<T> From<T> for UnsafeCell<T> {
+    #[track_caller]
     fn from(value: T) -> Self {
         Self::new(value)
     }
@@ -142,6 +151,7 @@ pub struct Cell<T> {
 
 impl<T> Cell<T> {
     /// A cell with this value.
+    #[track_caller]
     pub const fn new(value: T) -> Self {
         Self { value: UnsafeCell::new(value) }
     }
@@ -201,6 +211,7 @@ impl<T: Copy> Clone for Cell<T> {
 }
 
 impl<T> From<T> for Cell<T> {
+    #[track_caller]
     fn from(value: T) -> Self {
         Self::new(value)
     }

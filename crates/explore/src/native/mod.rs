@@ -22,6 +22,9 @@ mod replay;
 mod runtime;
 pub mod sync;
 pub mod thread;
+mod titles;
+mod visit;
+mod workers;
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -72,6 +75,10 @@ pub struct Builder {
     pub model: Model,
     /// How many steps a thread may have; 1000 at first.
     pub max_steps: u32,
+    /// How many steps all threads may have together.
+    pub max_events: Option<u32>,
+    /// How many threads there may be, the first one among them.
+    pub max_threads: Option<u32>,
     /// How many executions to visit at most.
     pub max_executions: Option<u64>,
     /// A loop that hints that it spins ([`hint::spin_loop`], [`thread::yield_now`]), and that has no effect on modelled
@@ -84,7 +91,15 @@ pub struct Builder {
 
 impl Default for Builder {
     fn default() -> Self {
-        Self { model: Model::C20, max_steps: 1000, max_executions: None, max_spins: 0, deadline: None }
+        Self {
+            model: Model::C20,
+            max_steps: 1000,
+            max_events: None,
+            max_threads: None,
+            max_executions: None,
+            max_spins: 0,
+            deadline: None,
+        }
     }
 }
 
@@ -160,6 +175,10 @@ impl fmt::Display for Verdict {
                 }
             }
             None if self.is_complete => write!(f, "no finding in all {executions} executions"),
+            None if self.counts.bounded > 0 => {
+                let bounded = self.counts.bounded;
+                write!(f, "no finding in {executions} executions; {bounded} more are bounded, and not at their end")
+            }
             None => write!(f, "no finding in {executions} executions, which are not all"),
         }
     }

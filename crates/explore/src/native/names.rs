@@ -40,6 +40,22 @@ pub(super) struct Names {
 }
 
 impl Names {
+    /// The same names for another worker: those of locations. What they stand for depends on the run.
+    pub(super) fn share(&self) -> Self {
+        Self {
+            initial: self.initial.clone(),
+            places: vec![NONE; self.places.len()],
+            with_initial: self.with_initial.clone(),
+            guesses: self.guesses.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// The place of a location in this run, if it has one.
+    pub(super) fn place(&self, location: u32) -> Option<u32> {
+        self.places.get(location as usize).copied().filter(|&place| place != NONE)
+    }
+
     /// Another run begins.
     pub(super) fn clear(&mut self) {
         self.places.fill(NONE);
@@ -49,6 +65,7 @@ impl Names {
     }
 
     /// The name of a value: a token if it is an address.
+    #[inline]
     fn value(&mut self, value: Value, kind: Kind, run: &Run) -> Value {
         let is_address = match kind {
             Kind::Number => return value,
@@ -100,6 +117,7 @@ impl Names {
     }
 
     /// The value that has this name.
+    #[inline]
     pub(super) fn meaning(&self, named: Value, kind: Kind) -> Value {
         if kind == Kind::Number || !TOKENS.contains(&named) {
             return named;
@@ -108,6 +126,7 @@ impl Names {
     }
 
     /// The location of a place.
+    #[inline]
     fn location(&mut self, place: u32, objects: &mut [Object], run: &Run) -> u32 {
         let object = &mut objects[place as usize];
         if object.location != NONE {
@@ -157,6 +176,7 @@ impl Names {
     }
 
     /// A step of the run with the names of the graph.
+    #[inline]
     pub(super) fn name(&mut self, step: Step, kind: Kind, objects: &mut [Object], run: &Run) -> Step {
         let Some(place) = step.location() else { return step };
         let location = self.location(place, objects, run);
@@ -188,6 +208,11 @@ impl Names {
         });
         is_same && step == named
     }
+}
+
+/// The number of the object that a token stands for, from 1, and its tag. None if it is no token.
+pub(super) fn token_number(value: Value) -> Option<(usize, Value)> {
+    TOKENS.contains(&value).then(|| (index(value) + 1, value & TAG))
 }
 
 /// The number of a token.

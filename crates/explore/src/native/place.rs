@@ -7,10 +7,13 @@
 //!
 //! Outside of a run a place is an atomic word like any other, in the strongest order.
 
+#![allow(unsafe_code, reason = "the data of statics is restored")]
+
+use std::mem::MaybeUninit;
 use std::panic::Location;
 use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU64, Ordering};
 
-use super::runtime::{self, Run};
+use super::runtime::{self, Code, Run};
 use crate::program::{Await, Order, Step, Update, Value};
 
 /// How many bits of the number of a place are its number in the run. The others are the number of the run.
@@ -25,6 +28,17 @@ pub(crate) enum Kind {
     Number,
     /// Numbers as wide as addresses, and those that are addresses of the heap stand for these.
     Wide,
+    Address,
+}
+
+/// How the values of a place are shown.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    Word,
+    Bool,
+    /// The upper bits of a word, above as many as told.
+    Signed(u32),
+    Unsigned(u32),
     Address,
 }
 
@@ -96,19 +110,50 @@ impl Initial for AtomicPtr<()> {
 pub(crate) struct Place<I = Number> {
     number: AtomicU64,
     initial: I,
+    /// Where it was made.
+    code: Code,
+    look: Look,
 }
 
 impl Place {
     /// A place with this number at first.
+    #[track_caller]
     pub(crate) const fn new(initial: Value) -> Self {
-        Self::with(Number::new(initial))
+        Self::with(Number::new(initial), Look::Word)
     }
 }
 
 impl<I: Initial> Place<I> {
     /// A place that has this at first.
-    pub(crate) const fn with(initial: I) -> Self {
-        Self { number: AtomicU64::new(0), initial }
+    #[track_caller]
+    pub(crate) const fn with(initial: I, look: Look) -> Self {
+        Self { number: AtomicU64::new(0), initial, code: Location::caller(), look }
+    }
+
+    /// Makes data that the place protects as it was at its first access, if that was in an earlier execution: it is in
+    /// a static. Data that owns something is left alone, since what it owned may be gone.
+    #[inline]
+    pub(crate) fn refresh<T: ?Sized>(&self, data: *mut T) {
+        if let Some(run) = runtime::get() {
+            let number = self.number.load(Ordering::Relaxed);
+            if number >> BITS != run.generation() {
+                let size = if std::mem::needs_drop::<T>() { 0 } else { size_of_data(data) };
+                self.refresh_bytes(run, number, data.cast(), size);
+            }
+        }
+    }
+
+    #[cold]
+    fn refresh_bytes(&self, run: &Run, number: u64, data: *mut u8, size: usize) {
+        let address = std::ptr::from_ref(self) as usize;
+        run.claim(address, number == 0, self.code);
+        if size == 0 || number == SHARED || number != 0 && run.is_of_another(number >> BITS) {
+            return;
+        }
+        // SAFETY: this is the first access in the execution, so nobody else has a reference to the data. Bytes that
+        // were never written may be among them, so they are moved as such.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(data.cast::<MaybeUninit<u8>>(), size) };
+        run.refresh(address, number == 0, bytes);
     }
 
     /// The number of the place in the run.
@@ -130,7 +175,7 @@ impl<I: Initial> Place<I> {
                 return object;
             }
         }
-        let object = run.register(address, self.initial.get(), I::KIND, I::HAS_BIRTH);
+        let object = run.register(address, self.initial.get(), I::KIND, (self.code, self.look), I::HAS_BIRTH);
         if !is_shared {
             self.number.store(run.generation() << BITS | u64::from(object), Ordering::Relaxed);
         }
@@ -218,6 +263,11 @@ impl Drop for Accessing {
             run.step(Step::Access { location, writes: self.writes }, Kind::Number, self.code);
         }
     }
+}
+
+fn size_of_data<T: ?Sized>(data: *mut T) -> usize {
+    // SAFETY: it points to the data of a place, which is there.
+    size_of_val(unsafe { &*data })
 }
 
 /// What a step writes, given the value before.

@@ -20,16 +20,18 @@ use std::rc::Rc;
 
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
+use rustc_hash::FxHashMap;
 
 use super::names::Names;
-use super::place::Kind;
+use super::place::{Kind, Look};
 use super::runtime::{self, Code, Context, Counting, Request, Run, Spawned};
 use super::thread::Thread;
+use super::titles::{shown, titles};
 use super::{Builder, Finding};
 use crate::exploration::Ending;
 use crate::graph::{Graph, HAPPENS};
 use crate::program::{Next, Program, Step, Value};
-use crate::trace::Trace;
+use crate::trace::{Trace, Words};
 
 /// How a coroutine ended: with the message of a panic.
 type End = Result<(), String>;
@@ -46,19 +48,20 @@ enum Pending {
 
 /// A thread of the program that is being run.
 struct Running {
-    coroutine: Option<Coroutine<Value, Request, End>>,
+    coroutine: Option<Coroutine<Value, (), End>>,
     context: Option<Box<Context>>,
     pending: Pending,
-    /// The steps that it has had, what it got from them, and where they are in the code. The last place is that of
-    /// what it wants.
-    steps: Vec<Step>,
-    values: Vec<Value>,
+    /// Whether the step that it wants was told in this run, so that an event of the graph with it is the same.
+    is_told: bool,
+    /// How many steps it has had, and where they are in the code. The last place is that of what it wants.
+    had: u32,
     places: Vec<Code>,
-    /// The first step after the last one that had an effect.
-    pure: usize,
+    /// The steps since the last one that had an effect, and what it got from them.
+    pure: Vec<Step>,
+    values: Vec<Value>,
     /// How often it has hinted since, and the last hint, with the steps before it.
     hints: u32,
-    last_hint: Option<(Code, usize)>,
+    last_hint: Option<(Code, u32)>,
 }
 
 impl Default for Running {
@@ -67,10 +70,11 @@ impl Default for Running {
             coroutine: None,
             context: None,
             pending: Pending::Finished,
-            steps: Vec::new(),
-            values: Vec::new(),
+            is_told: false,
+            had: 0,
             places: Vec::new(),
-            pure: 0,
+            pure: Vec::new(),
+            values: Vec::new(),
             hints: 0,
             last_hint: None,
         }
@@ -81,10 +85,17 @@ impl Running {
     fn clear(&mut self) {
         self.context = None;
         self.pending = Pending::Finished;
-        self.steps.clear();
-        self.values.clear();
+        self.is_told = false;
+        self.had = 0;
         self.places.clear();
-        (self.pure, self.hints, self.last_hint) = (0, 0, None);
+        self.forget_pure();
+    }
+
+    /// The thread has had an effect.
+    fn forget_pure(&mut self) {
+        self.pure.clear();
+        self.values.clear();
+        (self.hints, self.last_hint) = (0, None);
     }
 }
 
@@ -99,6 +110,38 @@ pub(super) struct Lessons {
     counting: Counting,
     /// The hints that are in no loop.
     not_loops: Vec<Code>,
+    /// Whether only one worker can explore the code.
+    pub(super) must_be_alone: bool,
+}
+
+impl Lessons {
+    /// What either was told.
+    pub(super) fn with(mut self, other: &Self) -> Self {
+        self.counting = self.counting.max(other.counting);
+        self.must_be_alone |= other.must_be_alone;
+        let new = other.not_loops.iter().filter(|code| !self.not_loops.contains(code));
+        let new: Vec<Code> = new.copied().collect();
+        self.not_loops.extend(new);
+        self
+    }
+}
+
+/// What the graphs of one worker need to be understood by another: the names of locations, and the numbers of threads.
+#[derive(Debug, Default)]
+pub(super) struct Share {
+    names: Names,
+    threads: FxHashMap<(u32, u32), u32>,
+}
+
+impl Share {
+    pub(super) fn share(&self) -> Self {
+        Self { names: self.names.share(), threads: self.threads.clone() }
+    }
+
+    /// The value that a location has at first.
+    pub(super) fn initial(&self, location: u32) -> Value {
+        self.names.initial[location as usize]
+    }
 }
 
 /// Code that is being explored.
@@ -116,6 +159,8 @@ pub(super) struct Native {
     /// Whether the graph has lost events. Then the names that were given to what is not in the graph are void, too.
     is_stale: bool,
     max_steps: u32,
+    max_events: usize,
+    max_threads: u32,
     max_spins: u32,
     finding: Option<Finding>,
     lessons: Lessons,
@@ -137,12 +182,25 @@ impl Native {
             is_running: false,
             is_stale: true,
             max_steps: builder.max_steps,
+            max_events: builder.max_events.map_or(usize::MAX, |most| most as usize),
+            max_threads: builder.max_threads.unwrap_or(u32::MAX),
             max_spins: builder.max_spins,
             finding: None,
             lessons,
             must_begin_again: false,
             rounds: [Vec::new(), Vec::new()],
         }
+    }
+
+    /// What another worker needs to go on with the graphs of this one.
+    pub(super) fn share(&self) -> Share {
+        Share { names: self.names.share(), threads: self.run.thread_numbers() }
+    }
+
+    /// Goes on with the graphs of another worker.
+    pub(super) fn adopt(&mut self, share: &Share) {
+        self.names = share.names.share();
+        self.run.share(share.threads.clone());
     }
 
     /// What the exploration must begin again with, if it must.
@@ -193,10 +251,21 @@ impl Native {
             (None, Some(thread)) => vec![(thread, graph.len(thread) - 1)],
             (None, None) => Vec::new(),
         };
-        graph.trace(&of, |thread, index| {
+        let code = |thread: u32, index: u32| {
             let places = self.threads.get(thread as usize).map(|thread| &thread.places[..])?;
             places.get(index as usize).map(ToString::to_string)
-        })
+        };
+        let objects = self.run.objects.borrow();
+        let origin = |location: u32| self.names.place(location).map(|place| objects[place as usize].origin);
+        let titles = titles((0..graph.location_count()).map(|location| origin(location).map(|(code, _)| code)));
+        graph.trace(
+            &of,
+            &Words {
+                name: &|location| titles[location as usize].clone(),
+                value: &|location, value| shown(value, origin(location).map_or(Look::Word, |(_, look)| look)),
+                code: &code,
+            },
+        )
     }
 
     /// Where a step of a thread is in the code, or the last one.
@@ -272,22 +341,26 @@ impl Native {
     }
 
     /// Lets a thread run up to the next thing that it wants. None if it has ended.
+    #[inline]
     fn switch(&mut self, thread: u32, value: Value) -> Option<Request> {
         let running = &mut self.threads[thread as usize];
         let coroutine = running.coroutine.as_mut()?;
         let context = running.context.as_deref().map_or(std::ptr::null(), std::ptr::from_ref);
         let answer = self.run.enter(context, || coroutine.resume(value));
-        if !self.run.spawned.borrow().is_empty() {
-            for spawned in self.run.spawned.take() {
-                self.create(spawned);
-            }
+        while !self.run.spawned.borrow().is_empty() {
+            let spawned = self.run.spawned.borrow_mut().remove(0);
+            self.create(spawned);
         }
         if self.run.wanted_counting.get() > self.lessons.counting {
             self.lessons.counting = self.run.wanted_counting.get();
             self.must_begin_again = true;
         }
+        if self.run.must_be_alone.get() {
+            self.lessons.must_be_alone = true;
+            self.must_begin_again = true;
+        }
         match answer {
-            CoroutineResult::Yield(request) => Some(request),
+            CoroutineResult::Yield(()) => self.threads[thread as usize].context.as_ref()?.request.take(),
             CoroutineResult::Return(end) => {
                 let running = &mut self.threads[thread as usize];
                 running.pending = end.map_or_else(Pending::Failed, |()| Pending::Finished);
@@ -298,6 +371,7 @@ impl Native {
     }
 
     /// Lets a thread run up to its next step.
+    #[inline]
     fn resume(&mut self, thread: u32, mut value: Value) {
         loop {
             match self.switch(thread, value) {
@@ -330,7 +404,7 @@ impl Native {
         const MOST_IDLE_HINTS: u32 = 10_000;
         let max_spins = self.max_spins;
         let running = &mut self.threads[thread as usize];
-        let (had, reads) = (running.steps.len(), running.steps.len() - running.pure);
+        let (had, reads) = (running.had, running.pure.len());
         running.hints += 1;
         let last = running.last_hint.replace((code, had));
         if running.hints <= max_spins && max_spins > 0 {
@@ -345,9 +419,10 @@ impl Native {
             return false;
         }
         if self.lessons.not_loops.contains(&code) {
-            let is_second = last.is_some_and(|(other, before)| other == code && before < had && before >= running.pure);
+            let is_second =
+                last.is_some_and(|(other, before)| other == code && before < had && had - before <= reads as u32);
             if let Some((_, before)) = last.filter(|_| is_second) {
-                running.pending = Pending::Spins((had - before) as u32);
+                running.pending = Pending::Spins(had - before);
             }
             return is_second;
         }
@@ -372,7 +447,7 @@ impl Native {
         let answer = loop {
             let Some(request) = self.switch(thread, value) else { break None };
             let running = &self.threads[thread as usize];
-            let pure = &running.steps[running.pure..];
+            let pure = &running.pure;
             match request {
                 Request::Hint(other) => {
                     value = 0;
@@ -399,7 +474,7 @@ impl Native {
                 Request::Step(step, ..) => {
                     let known = |place: u32| {
                         let at = pure.iter().rposition(|step| step.location() == Some(place))?;
-                        Some(running.values[running.pure + at])
+                        Some(running.values[at])
                     };
                     value = match step {
                         Step::Fence(_) | Step::Access { writes: false, .. } => 0,
@@ -437,6 +512,7 @@ impl Native {
         }
     }
 
+    #[inline]
     fn replay(&mut self, slot: usize, graph: &Graph) {
         let event = &graph.events[slot];
         let thread = event.thread as usize;
@@ -448,7 +524,11 @@ impl Native {
         let mut objects = run.objects.borrow_mut();
         let running = &mut threads[thread];
         let same = match running.pending {
-            Pending::Step(step, kind) if names.is_same(step, kind, event.step, &mut objects) => Some((step, kind)),
+            Pending::Step(step, kind)
+                if mem::take(&mut running.is_told) || names.is_same(step, kind, event.step, &mut objects) =>
+            {
+                Some((step, kind))
+            }
             _ => None,
         };
         let Some((step, kind)) = same else {
@@ -473,22 +553,24 @@ impl Native {
                 race = Some((owner, had));
             }
         }
-        running.steps.push(step);
-        running.values.push(value);
+        running.had += 1;
         let is_pure = match step {
             Step::Read { until: None, .. } | Step::Fence(_) | Step::Access { writes: false, .. } => true,
             Step::Rmw { until: None, update, .. } => update.apply(value).is_none(),
             _ => false,
         };
-        if !is_pure {
-            (running.pure, running.hints, running.last_hint) = (running.steps.len(), 0, None);
+        if is_pure {
+            running.pure.push(step);
+            running.values.push(value);
+        } else {
+            running.forget_pure();
         }
         if let Some(context) = &running.context {
-            context.had.set(running.steps.len() as u32);
+            context.had.set(running.had);
         }
         drop(objects);
         if let Some((owner, had)) = race {
-            let mine = running.steps.len() as u32 - 1;
+            let mine = running.had - 1;
             let finding =
                 Finding::Race([self.place(owner, had) + " (which made it before)", self.place(event.thread, mine)]);
             self.finding.get_or_insert(finding);
@@ -521,8 +603,14 @@ impl Program for Native {
         }
         let Self { threads, run, names, .. } = self;
         match threads[thread as usize].pending {
-            Pending::Step(..) if graph.len(thread) >= self.max_steps => Next::Bounded,
-            Pending::Step(step, kind) => Next::Step(names.name(step, kind, &mut run.objects.borrow_mut(), run)),
+            Pending::Step(..) if graph.len(thread) >= self.max_steps || graph.events.len() >= self.max_events => {
+                Next::Bounded
+            }
+            Pending::Step(Step::Spawn(child), _) if child >= self.max_threads => Next::Bounded,
+            Pending::Step(step, kind) => {
+                threads[thread as usize].is_told = true;
+                Next::Step(names.name(step, kind, &mut run.objects.borrow_mut(), run))
+            }
             Pending::Spins(steps) => Next::Spins(steps),
             Pending::Stopped => Next::Stopped,
             Pending::Finished => Next::Finished,

@@ -11,6 +11,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +20,7 @@ use std::sync::{Mutex, PoisonError};
 use corosensei::Yielder;
 use rustc_hash::FxHashMap;
 
-use super::place::{Kind, written};
+use super::place::{Kind, Look, written};
 use super::sync::Counter;
 use super::thread::Thread;
 use crate::graph::NONE;
@@ -52,7 +53,9 @@ pub(super) enum LocalValue {
 /// A thread of the program.
 pub(super) struct Context {
     pub(super) handle: Thread,
-    yielder: Cell<*const Yielder<Value, Request>>,
+    yielder: Cell<*const Yielder<Value, ()>>,
+    /// What the thread wants.
+    pub(super) request: Cell<Option<Request>>,
     /// How many threads it has made.
     made: Cell<u32>,
     /// How many events it has had.
@@ -65,6 +68,7 @@ impl Context {
         Self {
             handle,
             yielder: Cell::new(ptr::null()),
+            request: Cell::new(None),
             made: Cell::new(0),
             had: Cell::new(0),
             locals: RefCell::default(),
@@ -102,6 +106,8 @@ pub(super) struct Object {
     pub(super) value: Value,
     /// Its location in the graph, if it has one.
     pub(super) location: u32,
+    /// Where it was made, and how its values are shown.
+    pub(super) origin: (Code, Look),
     /// The thread that has allocated it, and how many events that had then. All accesses of others must happen after.
     pub(super) birth: Option<(u32, u32)>,
     /// The thread that has registered it.
@@ -162,6 +168,11 @@ pub(super) struct Run {
     pub(super) counting: Cell<Counting>,
     /// What of counted references must be modelled for this program.
     pub(super) wanted_counting: Cell<Counting>,
+    /// Whether several workers explore the code, and the data that this one has claimed in this execution.
+    is_shared: Cell<bool>,
+    claimed: RefCell<Vec<usize>>,
+    /// Whether only one worker can explore the code.
+    pub(super) must_be_alone: Cell<bool>,
 }
 
 const BLOCK: u64 = 1 << 20;
@@ -169,6 +180,12 @@ const BLOCK: u64 = 1 << 20;
 static GENERATIONS: AtomicU64 = AtomicU64::new(BLOCK);
 /// The blocks of generations of all explorations.
 static BLOCKS: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
+
+/// By address of a place: the bytes of its data at its first access.
+static KEPT: Mutex<BTreeMap<usize, Box<[MaybeUninit<u8>]>>> = Mutex::new(BTreeMap::new());
+
+/// By address of a place whose data some worker accesses in its execution: the block of generations of the worker.
+static CLAIMS: Mutex<BTreeMap<usize, u64>> = Mutex::new(BTreeMap::new());
 
 fn blocks() -> std::sync::MutexGuard<'static, BTreeSet<u64>> {
     BLOCKS.lock().unwrap_or_else(PoisonError::into_inner)
@@ -195,7 +212,7 @@ pub(super) fn expect<'a>() -> &'a Run {
 /// Runs the code of a thread on the stack of its coroutine.
 pub(super) fn run(
     context: *const Context,
-    yielder: &Yielder<Value, Request>,
+    yielder: &Yielder<Value, ()>,
     code: Box<dyn FnOnce()>,
 ) -> Result<(), String> {
     // SAFETY: the context lives as long as the coroutine.
@@ -235,6 +252,9 @@ impl Run {
             is_in_allocator: Cell::new(false),
             counting: Cell::new(counting),
             wanted_counting: Cell::new(counting),
+            is_shared: Cell::new(false),
+            claimed: RefCell::default(),
+            must_be_alone: Cell::new(false),
         }
     }
 
@@ -270,6 +290,12 @@ impl Run {
         self.counters.borrow_mut().clear();
         self.tracked.borrow_mut().clear();
         self.allocations.borrow_mut().clear();
+        if self.is_shared.get() {
+            let mut claims = CLAIMS.lock().unwrap_or_else(PoisonError::into_inner);
+            for address in self.claimed.borrow_mut().drain(..) {
+                claims.remove(&address);
+            }
+        }
         for (address, layout) in self.quarantine.borrow_mut().drain(..) {
             // SAFETY: the code has given this memory back, and nothing of the run is left that could use it.
             unsafe { System.dealloc(address as *mut u8, layout) }
@@ -277,6 +303,7 @@ impl Run {
     }
 
     /// Lets code of a thread run: all that it does belongs to this run.
+    #[inline]
     pub(super) fn enter<R>(&self, thread: *const Context, action: impl FnOnce() -> R) -> R {
         self.current.set(thread);
         let before = RUN.replace(self);
@@ -326,8 +353,9 @@ impl Run {
         let context = self.current.get();
         assert!(!context.is_null(), "only threads of the program access what is modelled");
         // SAFETY: the context lives as long as the thread, and the yielder as long as its function, below this call.
-        let yielder = unsafe { &*(*context).yielder.get() };
-        yielder.suspend(request)
+        let (context, yielder) = unsafe { (&*context, &*(*context).yielder.get()) };
+        context.request.set(Some(request));
+        yielder.suspend(())
     }
 
     /// A step in flat memory. None if it needs an event.
@@ -378,12 +406,73 @@ impl Run {
         }
     }
 
-    pub(super) fn register(&self, address: usize, value: Value, kind: Kind, has_birth: bool) -> u32 {
+    pub(super) fn register(
+        &self,
+        address: usize,
+        value: Value,
+        kind: Kind,
+        origin: (Code, Look),
+        has_birth: bool,
+    ) -> u32 {
         let (thread, _) = self.now();
         let birth = if has_birth && !self.is_flat() { self.allocation(address).and_then(|it| it.birth) } else { None };
         let mut objects = self.objects.borrow_mut();
-        objects.push(Object { address, kind, value, location: NONE, birth, registered_by: thread });
+        objects.push(Object { address, kind, value, location: NONE, origin, birth, registered_by: thread });
         objects.len() as u32 - 1
+    }
+
+    /// The data of a place is accessed for the first time in this execution. If it is the first time of all, it is
+    /// kept; otherwise it is made as it was then.
+    pub(super) fn refresh(&self, address: usize, is_first: bool, data: &mut [MaybeUninit<u8>]) {
+        // What was allocated in this execution is in no static.
+        if is_first && self.allocation(address).is_some() {
+            return;
+        }
+        let was_inside = self.is_in_allocator.replace(true);
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        match kept.get_mut(&address) {
+            Some(kept) if kept.len() == data.len() => {
+                if is_first {
+                    kept.copy_from_slice(data);
+                } else {
+                    data.copy_from_slice(kept);
+                }
+            }
+            _ if is_first => drop(kept.insert(address, data.into())),
+            _ => {}
+        }
+        drop(kept);
+        self.is_in_allocator.set(was_inside);
+    }
+
+    /// If several workers explore the code: the data of a place is accessed for the first time in this execution. No
+    /// two workers may access it at once. If another one does, this thread stops here, and one worker must do it all.
+    pub(super) fn claim(&self, address: usize, is_first: bool, code: Code) {
+        if !self.is_shared.get() || is_first && self.allocation(address).is_some() {
+            return;
+        }
+        let was_inside = self.is_in_allocator.replace(true);
+        let mine = self.generation.get() / BLOCK;
+        let owner = *CLAIMS.lock().unwrap_or_else(PoisonError::into_inner).entry(address).or_insert(mine);
+        if owner == mine {
+            self.claimed.borrow_mut().push(address);
+        }
+        self.is_in_allocator.set(was_inside);
+        if owner != mine {
+            self.must_be_alone.set(true);
+            self.stop(code);
+        }
+    }
+
+    /// The numbers of threads, for another worker.
+    pub(super) fn thread_numbers(&self) -> FxHashMap<(u32, u32), u32> {
+        self.threads.borrow().clone()
+    }
+
+    /// Goes on with the numbers of another worker.
+    pub(super) fn share(&self, threads: FxHashMap<(u32, u32), u32>) {
+        self.threads.replace(threads);
+        self.is_shared.set(true);
     }
 
     /// The place that was at this address when it was registered.

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use std::thread::panicking;
 
-use super::place::{Kind, Own, Place};
+use super::place::{Kind, Look, Own, Place};
 use super::runtime::{self, LocalValue};
 use crate::program::{Await, Order, Step, Update};
 
@@ -47,7 +47,7 @@ impl fmt::Debug for Thread {
 
 impl Thread {
     fn new(number: u32, name: Option<String>) -> Self {
-        Self { inner: Arc::new(Inner { id: ThreadId(number), name, token: Place::with(Own::new(0)) }) }
+        Self { inner: Arc::new(Inner { id: ThreadId(number), name, token: Place::with(Own::new(0), Look::Word) }) }
     }
 
     /// The thread that the program begins with.

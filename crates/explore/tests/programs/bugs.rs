@@ -1,9 +1,9 @@
 //! Ten programs with bugs of weak memory that were found in the wild or in textbooks, each reduced to what the bug
 //! needs, and each with its mended form. They are written from the public descriptions.
 //!
-//! Whoever includes this file has a module `shim` with the names of a library.
+//! Whoever includes this file has a module `shim` with the names of a library, and `data.rs` beside it.
 
-use super::shim::cell::UnsafeCell;
+use super::data::Data;
 use super::shim::hint;
 use super::shim::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use super::shim::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
@@ -25,26 +25,6 @@ pub const BUGS: [Bug; 10] = [
     ("Dekker's lock, release-acquire", dekker),
     ("double-checked initialization", double_checked),
 ];
-
-/// Data that the orders of a program must protect.
-struct Data(UnsafeCell<usize>);
-
-unsafe impl Sync for Data {}
-unsafe impl Send for Data {}
-
-impl Data {
-    fn new(value: usize) -> Self {
-        Self(UnsafeCell::new(value))
-    }
-
-    fn read(&self) -> usize {
-        self.0.with(|value| unsafe { *value })
-    }
-
-    fn write(&self, new: usize) {
-        self.0.with_mut(|value| unsafe { *value = new });
-    }
-}
 
 /// Runs one side in a thread of its own, and the other in this one.
 fn both<S: Send + Sync + 'static>(shared: S, one: fn(&S), other: fn(&S)) -> Arc<S> {

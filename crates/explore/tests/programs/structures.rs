@@ -1,11 +1,11 @@
 //! Ten correct programs of the kind that people test: small clients of well-known structures.
 //!
-//! Whoever includes this file has a module `shim` with the names of a library.
+//! Whoever includes this file has a module `shim` with the names of a library, and `data.rs` beside it.
 
 use std::cmp::Ordering::{Equal, Greater, Less};
 use std::ptr;
 
-use super::shim::cell::UnsafeCell;
+use super::data::Data;
 use super::shim::hint;
 use super::shim::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use super::shim::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, fence};
@@ -27,26 +27,6 @@ pub const STRUCTURES: [Structure; 10] = [
     ("rwlock", rwlock),
     ("barrier", barrier),
 ];
-
-/// Data that a structure protects.
-struct Data(UnsafeCell<usize>);
-
-unsafe impl Sync for Data {}
-unsafe impl Send for Data {}
-
-impl Data {
-    fn new(value: usize) -> Self {
-        Self(UnsafeCell::new(value))
-    }
-
-    fn read(&self) -> usize {
-        self.0.with(|value| unsafe { *value })
-    }
-
-    fn write(&self, new: usize) {
-        self.0.with_mut(|value| unsafe { *value = new });
-    }
-}
 
 /// As many threads as told, the last of them this one, do the same, each with its number.
 fn all<S: Send + Sync + 'static, T: Send + 'static>(

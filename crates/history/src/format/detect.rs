@@ -12,7 +12,7 @@ use super::error::{Fault, InputError};
 use super::input::Input;
 use super::intervals::{is_row, object_of};
 use super::methods::infer_object;
-use super::{Format, awdit, csv, dbcop, plume};
+use super::{Format, awdit, csv, dbcop, foreign, jepsen_log, plume};
 use crate::history::Object;
 
 /// The extension in lower case. The extensions `.gz` and `.zst` are ignored.
@@ -27,12 +27,13 @@ pub(super) fn extension(path: &Path) -> Option<String> {
 /// Whether a file that was found in a directory is a history, by its extension (also `.log`), else by its content.
 pub fn looks_like_history(path: &Path) -> io::Result<bool> {
     let extension = extension(path);
-    let known = ["hist", "jsonl", "edn", "axe", "log", "jepsen", "bincode", "csv"];
+    let known =
+        ["hist", "jsonl", "edn", "axe", "log", "jepsen", "bincode", "csv", "parquet", "arrow", "arrows", "feather"];
     if extension.is_some_and(|extension| known.contains(&extension.as_str())) {
         return Ok(true);
     }
     if path.is_dir() {
-        return Ok(super::is_cobra_folder(path));
+        return Ok(super::is_cobra_folder(path) || super::is_client_folder(path));
     }
     let file = File::open(path)?;
     let Ok(mut input) = Input::new(Box::new(file), None) else {
@@ -60,10 +61,19 @@ pub(super) fn detect(input: &mut Input) -> Result<Format, InputError> {
     } else {
         Fault::new(0, "this is not a history in a known format").expected(
             "text (`[0] w x 1`), JSON Lines (`{\"process\":0,…}`), EDN (`{:process 0 …}`), axe (`0: x := 1`), \
-             or transactions of Plume, AWDIT, dbcop or Cobra",
+             operations of Porcupine or tipocket, or transactions of Plume, AWDIT, dbcop or Cobra",
         )
     };
     Err(fault.in_line(line, &text))
+}
+
+/// The format of the table that begins with these bytes, if it is one.
+pub(super) fn table(bytes: &[u8]) -> Option<Format> {
+    match bytes {
+        [b'P', b'A', b'R', b'1', ..] => Some(Format::Parquet),
+        [b'A', b'R', b'R', b'O', b'W', b'1', ..] | [0xff, 0xff, 0xff, 0xff, ..] => Some(Format::Arrow),
+        _ => None,
+    }
 }
 
 /// The format of a single line.
@@ -140,6 +150,9 @@ fn judge(bytes: &[u8], is_all: bool) -> Option<Judgement> {
     let guess = |format, is_certain| Some(Judgement::Format(Guess { format, is_certain, is_variant: false }));
     let intervals = Judgement::Format(Guess { format: Format::Text, is_certain: true, is_variant: true });
     let (mut has_comment, mut has_object) = (false, false);
+    if let Some(format) = table(bytes) {
+        return guess(format, true);
+    }
     // No text has zero bytes.
     if bytes.get(7) == Some(&0) {
         return match bytes.len() < 48 && !is_all {
@@ -174,6 +187,13 @@ fn judge(bytes: &[u8], is_all: bool) -> Option<Judgement> {
             [b'[', ..] if dbcop::is_transaction(line) => return guess(Format::Dbcop, true),
             [b'r' | b'w', b'(', ..] => return guess(Format::Plume, plume::is_operation(line)),
             [b'r' | b'w', b' ' | b'\t', ..] if awdit::is_operation(line) => return guess(Format::Awdit, true),
+            // An object may go on over several lines, and so may an array of them.
+            [b'{', ..] if foreign::is_operation(beginning(rest)) => return guess(Format::Porcupine, true),
+            [b'[', ..] if begins_array(rest) == Some(true) && !is_all && rest.len() < BEGINNING => return None,
+            [b'[', ..] if begins_array(rest) == Some(true) && foreign::is_operation(beginning(rest)) => {
+                return guess(Format::Porcupine, true);
+            }
+            [b'{', ..] if foreign::is_record(line) => return guess(Format::Tipocket, true),
             [b'{', ..] if is_dbcop_object(rest) == Some(true) => return guess(Format::Dbcop, true),
             [b'{'] if is_dbcop_object(rest).is_none() && !is_all && rest.len() < 4096 => return None,
             [b'[', ..] if begins_nested(rest) == Some(true) => return guess(Format::Dbcop, true),
@@ -196,7 +216,7 @@ fn judge(bytes: &[u8], is_all: bool) -> Option<Judgement> {
                 _ => return guess(Format::Text, is_text_event(line)),
             },
             [b'(', ..] => return guess(Format::Edn, is_edn_operation(rest)),
-            _ if memchr::memmem::find(line, b"jepsen.util").is_some() => {
+            _ if jepsen_log::is_row(line) || memchr::memmem::find(line, b"jepsen.util").is_some() => {
                 return Some(Judgement::Format(Guess { format: Format::Edn, is_certain: true, is_variant: true }));
             }
             b"check" => return guess(Format::Axe, has_comment),
@@ -270,6 +290,13 @@ pub(super) fn reads_sets(input: &mut Input, format: Format) -> Result<bool, Inpu
         is_all.then_some(false)
     };
     Ok(input.look_ahead(judge)?.unwrap_or(false))
+}
+
+/// How many bytes are looked at of a record that may have several lines.
+const BEGINNING: usize = 4096;
+
+fn beginning(text: &[u8]) -> &[u8] {
+    &text[..text.len().min(BEGINNING)]
 }
 
 fn contains_any(text: &[u8], needles: &[&str]) -> bool {

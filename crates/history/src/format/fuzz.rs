@@ -44,6 +44,13 @@ pub fn transactions(data: &[u8]) {
     }
 }
 
+/// Records of Porcupine and of tipocket: formats that are only read.
+pub fn foreign(data: &[u8]) {
+    for format in [Format::Porcupine, Format::Tipocket] {
+        readable(&histories(data.to_vec(), Some(format)));
+    }
+}
+
 /// Cobra's logs: the data is cut into two of them.
 pub fn cobra(data: &[u8]) {
     let (first, second) = data.split_at(data.len() / 2);

@@ -174,6 +174,15 @@ impl Input {
         InputError { line: 0, column: 0, text: String::new(), message, expected: fault.expected }
     }
 
+    /// All bytes from the current position on.
+    pub fn into_bytes(mut self) -> Result<Vec<u8>, InputError> {
+        let mut bytes = self.buffer[self.position..self.filled].to_vec();
+        if !self.ended {
+            read_all(&mut self.reader, &mut bytes, "this table").map_err(|fault| fault.in_line(0, b""))?;
+        }
+        Ok(bytes)
+    }
+
     /// How many bytes of a plain file have not been handed out yet, if this is known.
     pub fn remaining(&self) -> Option<u64> {
         self.remaining.map(|unread| unread + (self.filled - self.position) as u64)
@@ -380,14 +389,20 @@ impl Input {
 /// The history in Jepsen's blocks, which are in no order: the file is read into memory as a whole.
 fn blocks(mut reader: impl Read) -> Result<StoreReader, Fault> {
     let mut file = Vec::new();
+    read_all(&mut reader, &mut file, "this file of Jepsen's blocks")?;
+    StoreReader::new(file).map_err(|error| unreadable(&error))
+}
+
+/// Reads the rest into memory, if there is room for it.
+fn read_all(reader: &mut impl Read, bytes: &mut Vec<u8>, what: &str) -> Result<(), Fault> {
     loop {
-        let before = file.len();
+        let before = bytes.len();
         if !ram::has_room(before.max(CHUNK)) {
-            return Err(Fault::new(0, "this file of Jepsen's blocks does not fit into the memory that may be used"));
+            return Err(Fault::new(0, format!("{what} does not fit into the memory that may be used")));
         }
-        let count = reader.by_ref().take(before.max(CHUNK) as u64).read_to_end(&mut file);
+        let count = reader.by_ref().take(before.max(CHUNK) as u64).read_to_end(bytes);
         if count.map_err(|error| unreadable(&error))? == 0 {
-            return StoreReader::new(file).map_err(|error| unreadable(&error));
+            return Ok(());
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The logs that Jepsen printed before it stored histories, `INFO  jepsen.util - 3<tab>:invoke<tab>:cas<tab>[1 2]`, and
-//! the logs that it prints today, `INFO [jepsen worker 3] jepsen.util: 3<tab>:invoke<tab>:cas<tab>[1 2]`.
+//! the logs that it prints today, `INFO [jepsen worker 3] jepsen.util: 3<tab>:invoke<tab>:cas<tab>[1 2]`; also the file
+//! `history.txt` of a store, whose lines have no such beginning.
 //!
 //! Logs are read, not written. Other lines of a log are skipped. In a copied log, blanks may stand for the tabs. Events
 //! mean the same as in EDN, with one exception: in the old logs, a compare-and-swap that failed has observed a
@@ -60,7 +61,8 @@ impl LogReader {
 fn read_line(line: &[u8]) -> Option<(Record<'_>, bool)> {
     let after = |marker: &[u8]| memchr::memmem::find(line, marker).map(|at| at + marker.len());
     let old = after(b"jepsen.util - ");
-    let mut at = old.or_else(|| after(b"jepsen.util: "))?;
+    let begins_row = line.first().is_some_and(|&byte| byte.is_ascii_digit() || byte == b':');
+    let mut at = old.or_else(|| after(b"jepsen.util: ")).or(begins_row.then_some(0))?;
     let has_tabs = memchr::memchr(b'\t', &line[at..]).is_some();
     let mut record = Record::default();
     for field in [Field::Process, Field::Type, Field::F, Field::Value] {
@@ -77,6 +79,12 @@ fn read_line(line: &[u8]) -> Option<(Record<'_>, bool)> {
     }
     let is_event = matches!(record.get(Field::Type)?.text, b":invoke" | b":ok" | b":fail" | b":info");
     is_event.then_some((record, old.is_some()))
+}
+
+/// Whether a line is one of `history.txt`: `0<tab>:invoke<tab>:read<tab>nil`.
+pub(super) fn is_row(line: &[u8]) -> bool {
+    let is_event = || read_line(line).is_some_and(|(_, is_old)| !is_old);
+    line.first().is_some_and(|&byte| byte.is_ascii_digit() || byte == b':') && is_event()
 }
 
 /// The length of the form at the beginning of a text. It ends at white space outside of brackets and strings.

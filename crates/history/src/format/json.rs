@@ -161,7 +161,7 @@ impl ArrayReader {
 
     fn object(&mut self) -> Result<Option<Result<History, InputError>>, Fault> {
         let (line, begin) = (self.input.line(), self.input.place());
-        let text = self.text()?;
+        let text = object_text(&mut self.input)?;
         let mut record = Record::default();
         let read = read_object(&text, &mut record);
         let mut finished = None;
@@ -181,33 +181,33 @@ impl ArrayReader {
         }
         Ok(finished)
     }
+}
 
-    /// The text of the next object, up to its closing brace.
-    fn text(&mut self) -> Result<Vec<u8>, Fault> {
-        let mut text = Vec::new();
-        let (mut depth, mut is_string, mut is_escaped) = (0_usize, false, false);
-        while let Some(byte) = self.input.peek_byte()? {
-            self.input.advance();
-            text.push(byte);
-            if text.len() > LONGEST_OBJECT {
-                return Err(Fault::new(0, format!("an object longer than {} MiB", LONGEST_OBJECT >> 20)));
-            }
-            match byte {
-                _ if is_escaped => is_escaped = false,
-                b'\\' => is_escaped = is_string,
-                b'"' => is_string = !is_string,
-                b'{' | b'[' if !is_string => depth += 1,
-                b'}' | b']' if !is_string => {
-                    depth -= 1;
-                    if depth == 0 {
-                        return Ok(text);
-                    }
-                }
-                _ => {}
-            }
+/// The text of the next object of an input, up to its closing brace.
+pub(super) fn object_text(input: &mut Input) -> Result<Vec<u8>, Fault> {
+    let mut text = Vec::new();
+    let (mut depth, mut is_string, mut is_escaped) = (0_usize, false, false);
+    while let Some(byte) = input.peek_byte()? {
+        input.advance();
+        text.push(byte);
+        if text.len() > LONGEST_OBJECT {
+            return Err(Fault::new(0, format!("an object longer than {} MiB", LONGEST_OBJECT >> 20)));
         }
-        Err(Fault::new(0, "the file ends within an object").expected("`}`"))
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_string,
+            b'"' => is_string = !is_string,
+            b'{' | b'[' if !is_string => depth += 1,
+            b'}' | b']' if !is_string => {
+                depth -= 1;
+                if depth == 0 {
+                    return Ok(text);
+                }
+            }
+            _ => {}
+        }
     }
+    Err(Fault::new(0, "the file ends within an object").expected("`}`"))
 }
 
 /// Reads the known fields of the object in a line.
@@ -226,6 +226,13 @@ pub(super) fn read_object<'a>(line: &'a [u8], record: &mut Record<'a>) -> Result
         return Err(Fault::new(scanner.at, message).expected("one JSON object a line"));
     }
     Ok(())
+}
+
+/// Whether a text is one value of JSON.
+#[cfg(feature = "arrow")]
+pub(super) fn is_value(text: &[u8]) -> bool {
+    let mut scanner = Scanner { bytes: text, at: 0 };
+    scanner.value().is_ok() && scanner.at == text.len() && std::str::from_utf8(text).is_ok()
 }
 
 struct Scanner<'a> {

@@ -83,7 +83,7 @@ pub(super) const fn default_initial(object: Object, format: Format) -> Value {
 pub(super) fn infer_object(method: &str, has_call: bool, format: Format) -> Option<Object> {
     let is_record = matches!(format, Format::JsonLines | Format::Edn);
     Some(match method {
-        "add" | "remove" if is_record => Object::Set,
+        "add" | "remove" | "broadcast" if is_record => Object::Set,
         "acquire" | "release" if is_record => Object::Mutex,
         "r" | "w" | "u" | "rmw" | "f" | "fence" => Object::Memory,
         "read" | "write" if !has_call => Object::Memory,

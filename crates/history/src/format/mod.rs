@@ -11,6 +11,10 @@
 //! | [`Format::Dbcop`] | `.json`, `.hist` | | transactions of dbcop 0.2: JSON; its text is read only |
 //! | [`Format::Bincode`] | `.bincode` | | transactions of dbcop's first version; read only |
 //! | [`Format::Cobra`] | a folder | | transactions of Cobra, a file for each session; read only |
+//! | [`Format::Parquet`] | `.parquet` | a column `history` | a row for each operation; with the feature `arrow` |
+//! | [`Format::Arrow`] | `.arrow` | a column `history` | the same in Arrow IPC, as a file or a stream |
+//! | [`Format::Porcupine`] | `.json`, a folder | | operations of Porcupine and of etcd's tests; read only |
+//! | [`Format::Tipocket`] | `.log` | | calls and answers of tipocket; read only |
 //!
 //! A [`Reader`] is an iterator of histories. It holds one history in memory at a time, never the whole file.
 //! Compression (gzip, zstd) is detected from the first bytes. The format is detected from the content, unless it is
@@ -45,6 +49,7 @@ mod dbcop;
 mod detect;
 mod edn;
 mod error;
+mod foreign;
 #[doc(hidden)]
 pub mod fuzz;
 mod input;
@@ -59,20 +64,24 @@ mod store;
 pub mod stream;
 mod string;
 mod swar;
+#[cfg(feature = "arrow")]
+mod table;
 mod text;
 mod transactions;
 mod untimed;
 mod write;
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 pub use cobra::is_cobra_folder;
 pub use detect::looks_like_history;
 pub use error::InputError;
+pub use foreign::is_client_folder;
 pub use write::{WriteError, Writer};
 
 use crate::history::{History, Object, OperationId};
@@ -102,11 +111,18 @@ pub enum Format {
     Cobra,
     /// Like [`Self::Cobra`], with timestamps after the beginnings and ends of transactions.
     CobraTimed,
+    /// Apache Parquet, with a row for each operation.
+    Parquet,
+    /// The same in Arrow IPC, as a file or a stream.
+    Arrow,
+    /// A file, or a folder with one for each client.
+    Porcupine,
+    Tipocket,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 14] = [
         Self::Text,
         Self::JsonLines,
         Self::Edn,
@@ -117,10 +133,15 @@ impl Format {
         Self::Bincode,
         Self::Cobra,
         Self::CobraTimed,
+        Self::Parquet,
+        Self::Arrow,
+        Self::Porcupine,
+        Self::Tipocket,
     ];
 
     /// The formats that are written. The last two can say transactions only, and axe only memories.
-    pub const WRITTEN: [Self; 6] = [Self::Text, Self::JsonLines, Self::Edn, Self::Axe, Self::Plume, Self::Dbcop];
+    pub const WRITTEN: [Self; 8] =
+        [Self::Text, Self::JsonLines, Self::Edn, Self::Parquet, Self::Arrow, Self::Axe, Self::Plume, Self::Dbcop];
 
     /// The name, as the command line takes it.
     pub const fn name(self) -> &'static str {
@@ -135,6 +156,10 @@ impl Format {
             Self::Bincode => "bincode",
             Self::Cobra => "cobra",
             Self::CobraTimed => "cobra-timed",
+            Self::Parquet => "parquet",
+            Self::Arrow => "arrow",
+            Self::Porcupine => "porcupine",
+            Self::Tipocket => "tipocket",
         }
     }
 
@@ -152,10 +177,20 @@ impl Format {
             "edn" | "jepsen" => Some(Self::Edn),
             "axe" => Some(Self::Axe),
             "bincode" => Some(Self::Bincode),
+            "parquet" => Some(Self::Parquet),
+            "arrow" | "arrows" | "feather" => Some(Self::Arrow),
             _ => None,
         }
     }
+
+    /// Whether this is a format of tables, which must be found in the bytes and not in lines.
+    const fn is_table(self) -> bool {
+        matches!(self, Self::Parquet | Self::Arrow)
+    }
 }
+
+/// Is told how many bytes of a file have just been read.
+pub type Watch = Arc<dyn Fn(u64) + Send + Sync>;
 
 /// What is known about an input before it is read.
 #[derive(Clone, Debug, Default)]
@@ -190,6 +225,9 @@ enum State {
     DbcopText(dbcop::DbcopTextReader),
     Bincode(dbcop::BincodeReader),
     Cobra(cobra::CobraReader),
+    #[cfg(feature = "arrow")]
+    Table(Box<table::TableReader>),
+    Foreign(foreign::ForeignReader),
     /// The input as a whole is bad. The error is handed out once.
     Failed(Option<InputError>),
 }
@@ -211,17 +249,93 @@ pub fn read(input: Box<dyn Read + Send>, options: &ReadOptions) -> Reader {
 
 /// Reads the histories of a file. The format is taken from the options, else from the extension, else from the content.
 pub fn open(path: &Path, options: &ReadOptions) -> io::Result<Reader> {
-    let file = File::open(path)?;
+    open_watched(path, options, None)
+}
+
+/// Like [`open`]. Whoever `watches` is told how much of the file is read.
+pub fn open_watched(path: &Path, options: &ReadOptions, watch: Option<Watch>) -> io::Result<Reader> {
+    let mut file = File::open(path)?;
     let metadata = file.metadata()?;
     if metadata.is_dir() && (is_folder_format(options.format) || is_cobra_folder(path)) {
         let format = options.format.unwrap_or(Format::Cobra);
         return Ok(read_cobra(cobra::logs(path)?, format, options));
     }
+    let is_of_clients = options.format.is_none_or(|format| format == Format::Porcupine);
+    if metadata.is_dir() && is_of_clients && is_client_folder(path) {
+        return read_clients(path, options);
+    }
     if metadata.is_dir() {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "this is a directory"));
     }
+    if metadata.is_file()
+        && let Some(format) = table_in(&mut file)?
+        && options.format.is_none_or(Format::is_table)
+    {
+        return Ok(read_table(TableInput::File(file, watch), format, options));
+    }
     let options = ReadOptions { format: options.format.or_else(|| Format::from_path(path)), ..options.clone() };
-    Ok(read_sized(Box::new(file), metadata.is_file().then_some(metadata.len()), options))
+    let size = metadata.is_file().then_some(metadata.len());
+    Ok(match watch {
+        None => read_sized(Box::new(file), size, options),
+        Some(watch) => read_sized(Box::new(Watched { file, watch }), size, options),
+    })
+}
+
+/// A file whose reading is watched.
+struct Watched {
+    file: File,
+    watch: Watch,
+}
+
+impl Read for Watched {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        (self.watch)(count as u64);
+        Ok(count)
+    }
+}
+
+/// The format of the table that a file begins with, if it is one.
+fn table_in(file: &mut File) -> io::Result<Option<Format>> {
+    let mut head = Vec::new();
+    file.take(8).read_to_end(&mut head)?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(detect::table(&head))
+}
+
+/// Where a table is. Its bytes are not read in their order.
+enum TableInput {
+    #[cfg_attr(not(feature = "arrow"), allow(dead_code))]
+    File(File, Option<Watch>),
+    #[cfg_attr(not(feature = "arrow"), allow(dead_code))]
+    Memory(Vec<u8>),
+}
+
+/// Reads the histories of a table.
+fn read_table(input: TableInput, format: Format, options: &ReadOptions) -> Reader {
+    let state = match table_state(input, format, options) {
+        Ok(state) => state,
+        Err(error) => State::Failed(Some(error)),
+    };
+    let is_empty = !matches!(state, State::Failed(_));
+    Reader { format: Some(format), state, is_empty }
+}
+
+#[cfg(feature = "arrow")]
+fn table_state(input: TableInput, format: Format, options: &ReadOptions) -> Result<State, InputError> {
+    let chunks = match input {
+        TableInput::Memory(bytes) => table::Chunks::of_memory(bytes),
+        TableInput::File(file, watch) => table::Chunks::of_file(file, watch)
+            .map_err(|error| Fault::new(0, format!("this cannot be read: {error}")).in_line(0, b""))?,
+    };
+    let preset = Preset { format, object: options.object, initial: options.initial.clone(), reads_sets: false };
+    Ok(State::Table(Box::new(table::TableReader::new(&chunks, format, preset)?)))
+}
+
+#[cfg(not(feature = "arrow"))]
+fn table_state(_: TableInput, format: Format, _: &ReadOptions) -> Result<State, InputError> {
+    let fault = Fault::new(0, format!("this is {}, and Seriatim was built without the feature `arrow`", format.name()));
+    Err(fault.expected("another format, or a build with `--features arrow`").in_line(0, b""))
 }
 
 /// Like [`read`], for a content that is in memory.
@@ -247,6 +361,17 @@ fn read_cobra(logs: Vec<cobra::Log>, format: Format, options: &ReadOptions) -> R
     let preset = Preset { format, object: None, initial: options.initial.clone(), reads_sets: false };
     let reader = cobra::CobraReader::new(logs, preset, format == Format::CobraTimed);
     Reader { format: Some(format), state: State::Cobra(reader), is_empty: false }
+}
+
+/// Reads the one history of a folder with a file of operations for each client.
+fn read_clients(folder: &Path, options: &ReadOptions) -> io::Result<Reader> {
+    let (object, initial) = (options.object, options.initial.clone());
+    let preset = Preset { format: Format::Porcupine, object, initial, reads_sets: false };
+    let state = match foreign::read_clients(folder, preset)? {
+        Ok(reader) => State::Foreign(reader),
+        Err(error) => State::Failed(Some(error)),
+    };
+    Ok(Reader { format: Some(Format::Porcupine), state, is_empty: false })
 }
 
 /// Like [`read`], for an input of known size. The reader can then reserve memory for the operations.
@@ -276,6 +401,11 @@ fn start(mut input: Input, options: ReadOptions) -> Result<(Format, State), Inpu
         let message = format!("this format is one of transactions, and not of a {}", object.name());
         return Err(Fault::new(0, message).in_line(1, b""));
     }
+    if format.is_table() {
+        let options = ReadOptions { format: None, ..options };
+        let bytes = input.into_bytes()?;
+        return table_state(TableInput::Memory(bytes), format, &options).map(|state| (format, state));
+    }
     let reads_sets = options.object.is_none() && detect::reads_sets(&mut input, format)?;
     let preset = Preset { format, object: options.object, initial: options.initial, reads_sets };
     let state = match format {
@@ -300,6 +430,12 @@ fn start(mut input: Input, options: ReadOptions) -> Result<(Format, State), Inpu
             let fault = Fault::new(0, "a history of Cobra is a folder, and this is a file");
             return Err(fault.expected("the folder with a file `*.log` for each session").in_line(0, b""));
         }
+        Format::Porcupine => {
+            State::Foreign(foreign::ForeignReader::new(vec![(None, input)], preset, foreign::Tool::Porcupine))
+        }
+        Format::Tipocket => {
+            State::Foreign(foreign::ForeignReader::new(vec![(None, input)], preset, foreign::Tool::Tipocket))
+        }
         Format::Text => State::Text(text::TextReader::new(input, preset)),
         Format::JsonLines if detect::is_variant(&mut input)? => State::JsonArray(json::ArrayReader::new(input, preset)),
         Format::JsonLines => State::JsonLines(json::JsonReader::new(input, preset)),
@@ -314,6 +450,8 @@ fn start(mut input: Input, options: ReadOptions) -> Result<(Format, State), Inpu
                 return Err(Fault::new(0, message).in_line(1, b""));
             }
         },
+        // Tables were read above.
+        Format::Parquet | Format::Arrow => State::Failed(None),
     };
     Ok((format, state))
 }
@@ -322,6 +460,15 @@ impl Reader {
     /// The format that was given or detected; `None` if it was not recognised.
     pub fn format(&self) -> Option<Format> {
         self.format
+    }
+
+    /// What the reader has left out of the histories so far, in words: `compactions: 3`. It never changes a verdict for
+    /// the worse: without it, a history satisfies what it satisfied.
+    pub fn dropped(&self) -> Vec<String> {
+        match &self.state {
+            State::Foreign(reader) => reader.dropped(),
+            _ => Vec::new(),
+        }
     }
 }
 
@@ -344,11 +491,16 @@ impl Iterator for Reader {
             State::DbcopText(reader) => reader.next(),
             State::Bincode(reader) => reader.next(),
             State::Cobra(reader) => reader.next(),
+            #[cfg(feature = "arrow")]
+            State::Table(reader) => reader.next(),
+            State::Foreign(reader) => reader.next(),
             State::Failed(error) => error.take().map(Err),
         };
         let was_empty = std::mem::take(&mut self.is_empty);
         if next.is_none() {
-            self.state = State::Failed(None);
+            if !matches!(self.state, State::Foreign(_)) {
+                self.state = State::Failed(None);
+            }
             if was_empty {
                 let fault = Fault::new(0, "no history in this file").expected("at least one operation");
                 return Some(Err(fault.in_line(1, b"")));

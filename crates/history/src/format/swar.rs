@@ -62,7 +62,7 @@ mod tests {
                 bytes[..text.len()].copy_from_slice(text.as_bytes());
                 let word = load(&bytes);
                 assert_eq!(digit_count(word) as usize, text.len());
-                assert_eq!(number(word, text.len() as u32), text.parse().unwrap());
+                assert_eq!(number(word, text.len() as u32), text.parse::<u64>().unwrap());
             }
             assert_eq!(digit_count(load(text.as_bytes())) as usize, text.len());
         }

@@ -4,6 +4,8 @@ use std::io::{self, Write};
 
 use thiserror::Error;
 
+#[cfg(feature = "arrow")]
+use super::table::TableWriter;
 use super::{Format, axe, dbcop, plume, record, text};
 use crate::history::{History, OperationId, Source};
 use crate::value::Value;
@@ -18,6 +20,9 @@ pub enum WriteError {
     /// The format is only read.
     #[error("histories are not written in the format {}", .0.name())]
     NotWritten(Format),
+    /// The format needs a feature that this was built without.
+    #[error("histories are written in the format {} only with the feature `arrow`", .0.name())]
+    NotBuilt(Format),
     /// The format cannot express something in the history.
     #[error("this format cannot express {what}")]
     Inexpressible {
@@ -49,12 +54,24 @@ pub struct Writer<W: Write> {
     places: bool,
     comment: Vec<u8>,
     dropped: Vec<&'static str>,
+    #[cfg(feature = "arrow")]
+    table: Option<Box<TableWriter>>,
 }
 
 impl<W: Write> Writer<W> {
     /// A writer that has written nothing.
     pub fn new(out: W, format: Format) -> Self {
-        Self { out, format, text: Vec::new(), is_first: true, places: false, comment: Vec::new(), dropped: Vec::new() }
+        Self {
+            out,
+            format,
+            text: Vec::new(),
+            is_first: true,
+            places: false,
+            comment: Vec::new(),
+            dropped: Vec::new(),
+            #[cfg(feature = "arrow")]
+            table: format.is_table().then(|| Box::new(TableWriter::new(format))),
+        }
     }
 
     /// From now on, in the text format, a comment before each operation says in which line the operation stood in the
@@ -78,6 +95,12 @@ impl<W: Write> Writer<W> {
         self.text.clear();
         self.dropped.clear();
         let labels = Labels::new(history)?;
+        #[cfg(feature = "arrow")]
+        if let Some(table) = &mut self.table {
+            table.write(&mut self.text, history, &labels, &mut self.dropped)?;
+            self.out.write_all(&self.text)?;
+            return Ok(());
+        }
         match self.format {
             Format::Text => {
                 if !self.is_first {
@@ -101,6 +124,7 @@ impl<W: Write> Writer<W> {
             }
             Format::Plume => plume::write_history(&mut self.text, history, &mut self.dropped)?,
             Format::Dbcop => dbcop::write_history(&mut self.text, history, &mut self.dropped)?,
+            Format::Parquet | Format::Arrow => return Err(WriteError::NotBuilt(self.format)),
             other => return Err(WriteError::NotWritten(other)),
         }
         self.is_first = false;
@@ -114,8 +138,14 @@ impl<W: Write> Writer<W> {
         &self.dropped
     }
 
-    /// Flushes the output and gives it back.
+    /// Ends the file, flushes the output and gives it back.
     pub fn finish(mut self) -> Result<W, WriteError> {
+        #[cfg(feature = "arrow")]
+        if let Some(table) = &mut self.table {
+            self.text.clear();
+            table.finish(&mut self.text)?;
+            self.out.write_all(&self.text)?;
+        }
         self.out.flush()?;
         Ok(self.out)
     }

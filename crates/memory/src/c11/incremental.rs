@@ -26,6 +26,7 @@ mod chains;
 mod retire;
 #[cfg(test)]
 mod tests;
+mod trail;
 
 use history::MemoryOrder;
 use history::execution::Kind;
@@ -36,6 +37,8 @@ use thiserror::Error;
 use super::clocks::{MAX_COUNT, copy, join, with_width};
 use super::coherence::{acquires, releases};
 use chains::{Access, Chains, Location, Tails, Write};
+
+pub use trail::Mark;
 
 /// Why an event was refused.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
@@ -170,6 +173,8 @@ pub struct Incremental {
     tails: Vec<Tails>,
     #[serde(skip)]
     scratch: retire::Scratch,
+    #[serde(skip)]
+    trail: trail::Trail,
 }
 
 impl Incremental {
@@ -197,6 +202,7 @@ impl Incremental {
             locations: Vec::new(),
             tails: Vec::new(),
             scratch: retire::Scratch::default(),
+            trail: trail::Trail::default(),
         }
     }
 
@@ -240,6 +246,7 @@ impl Incremental {
         }
         let (thread, location) = (thread as usize, location as usize);
         let write = match kind {
+            _ if self.trail.is_kept() => self.push_kept(thread, kind, location, order, source)?,
             Kind::Fence => self.push_fence(thread, order)?,
             Kind::Write => self.push_write(thread, location, order)?,
             Kind::Read | Kind::Rmw => {

@@ -45,7 +45,7 @@ use history::execution::{Event, EventId, Kind};
 use history::{Execution, MemoryOrder, OperationId};
 use thiserror::Error;
 
-pub use incremental::{Incremental, Refused, Violation, WriteId};
+pub use incremental::{Incremental, Mark, Refused, Violation, WriteId};
 
 use crate::{Attempt, Options};
 

@@ -133,8 +133,16 @@ pub struct PartialStoreOrder<'a, H = FullWidth> {
 impl<'a> PartialStoreOrder<'a> {
     /// Steps 1 to 3, with clocks of full width.
     pub fn new(causality: &'a Causality<'_>, limits: &Limits) -> Result<Self, Halt> {
+        Self::with_views(causality, all_view_edges(causality, limits)?, limits)
+    }
+
+    /// The same without the views: `hb` is `co`. This is the partial store order `(co_WW u cf[co])+` of `ccv`.
+    pub fn of_causality(causality: &'a Causality<'_>, limits: &Limits) -> Result<Self, Halt> {
+        Self::with_views(causality, Vec::new(), limits)
+    }
+
+    fn with_views(causality: &'a Causality<'_>, views: Vec<ViewEdge>, limits: &Limits) -> Result<Self, Halt> {
         let Causality { execution, writes, .. } = causality;
-        let views = all_view_edges(causality, limits)?;
         let mut bounds = Bounds::new(execution);
         for edge in &views {
             bounds.raise(edge.to, edge.from, causality.thread(edge.from));

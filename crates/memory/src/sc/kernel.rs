@@ -3,10 +3,12 @@
 //!
 //! A pair that saturation leaves open is not in the kernel if two store orders differ on it. So the algorithm finds one
 //! store order, and then tries each open pair the other way round. Every further store order that it finds settles all
-//! pairs on which the two differ.
+//! pairs on which the two differ, so it looks for store orders that differ from the first as much as they can.
 
 use certificate::GaveUp;
 use history::Execution;
+use history::execution::EventId;
+use rustc_hash::FxHashSet;
 
 use crate::causal::Causality;
 use crate::causal::ccm::PartialStoreOrder;
@@ -17,7 +19,7 @@ use crate::store::saturate::{Saturated, Unsaturated};
 use crate::{Interrupt, causal::Halt};
 
 /// How many pairs of same-location writes each order orders.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Kernel {
     /// All pairs of same-location writes.
@@ -26,8 +28,56 @@ pub struct Kernel {
     pub st: u64,
     /// The pairs that `pww` of `ccm` orders.
     pub pww: u64,
+    /// The pairs that the partial store order of `ccv` orders: `(co_WW u cf[co])+`.
+    pub ccv: u64,
     /// The pairs that every store order orders the same way.
     pub kernel: u64,
+}
+
+/// The partial store orders, the weakest first. Each has all pairs of those before it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Order {
+    /// That of `ccv`: `(co_WW u cf[co])+`.
+    Ccv,
+    /// `pww` of `ccm`.
+    Pww,
+    /// `st`, the saturation of wSC.
+    St,
+    /// What every store order has.
+    Kernel,
+}
+
+impl Order {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Ccv, Self::Pww, Self::St, Self::Kernel];
+
+    /// The name in the papers.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ccv => "ccv",
+            Self::Pww => "pww",
+            Self::St => "st",
+            Self::Kernel => "kernel",
+        }
+    }
+}
+
+/// A pair of same-location writes. If it is in the kernel, the first write comes first in every store order.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// The first write.
+    pub first: EventId,
+    /// The second write.
+    pub second: EventId,
+    /// The weakest order that has the pair. `None` if it is open.
+    pub weakest: Option<Order>,
+}
+
+impl Pair {
+    /// Whether an order has the pair.
+    pub fn is_in(&self, order: Order) -> bool {
+        self.weakest.is_some_and(|weakest| weakest <= order)
+    }
 }
 
 /// Why there is no kernel.
@@ -68,6 +118,27 @@ impl From<Halt> for NoKernel {
 /// assert_eq!((kernel.pairs, kernel.kernel), (1, 0));
 /// ```
 pub fn kernel(execution: &Execution, interrupt: Interrupt) -> Result<Kernel, NoKernel> {
+    visit(execution, interrupt, |_| ())
+}
+
+/// Computes the kernel exactly, and visits all pairs of same-location writes: location by location, then by the numbers
+/// of the events.
+///
+/// ```
+/// use history::ExecutionBuilder;
+/// use history::execution::Kind::{Read, Write};
+///
+/// // The second thread reads the write of the first before its own: program order and the read order the writes.
+/// let mut builder = ExecutionBuilder::new();
+/// let write = builder.push(0, Write, 0);
+/// let read = builder.push(1, Read, 0);
+/// builder.read_from(read, Some(write));
+/// builder.push(1, Write, 0);
+/// let mut pairs = Vec::new();
+/// memory::sc::kernel::visit(&builder.build(), memory::Interrupt::never(), |pair| pairs.push(pair)).unwrap();
+/// assert_eq!((pairs.len(), pairs[0].weakest, pairs[0].first.0), (1, Some(memory::sc::kernel::Order::Ccv), 0));
+/// ```
+pub fn visit(execution: &Execution, interrupt: Interrupt, mut visit: impl FnMut(Pair)) -> Result<Kernel, NoKernel> {
     if !execution.thin_air().is_empty() {
         return Err(NoKernel::Violation);
     }
@@ -77,50 +148,60 @@ pub fn kernel(execution: &Execution, interrupt: Interrupt) -> Result<Kernel, NoK
         _ => NoKernel::Violation,
     })?;
     let choices = Choices::after_saturation(&frame, &saturated)?;
-    let mut solver = PairSolver::new(&choices, interrupt);
-    let StoreOrder { chosen, .. } = solver.solve(None)?.ok_or(NoKernel::Violation)?;
-    let mut differs = vec![false; chosen.len()];
-    let mut forced = 0;
-    for pair in 0..chosen.len() {
-        if differs[pair] {
-            continue;
-        }
-        match solver.solve(Some((pair, !chosen[pair])))? {
-            Some(other) => {
-                for (differs, (a, b)) in differs.iter_mut().zip(chosen.iter().zip(&other.chosen)) {
-                    *differs |= a != b;
-                }
-            }
-            None => forced += 1,
-        }
-    }
-    let pairs = pair_count(execution);
-    let st = pairs - choices.pairs.len() as u64;
-    let pww = partial(execution, interrupt)?;
-    Ok(Kernel { pairs, st, pww, kernel: st + forced })
-}
-
-fn pair_count(execution: &Execution) -> u64 {
-    let mut writes = vec![0u64; execution.location_count()];
-    for event in execution.events().iter().filter(|event| event.kind.writes()) {
-        writes[event.location.index()] += 1;
-    }
-    writes.iter().map(|count| count * count.saturating_sub(1) / 2).sum()
-}
-
-fn partial(execution: &Execution, interrupt: Interrupt) -> Result<u64, NoKernel> {
+    // The pairs that saturation leaves open and every store order has, as it has them.
+    let forced: FxHashSet<(u32, u32)> = forced(&choices, interrupt)?.into_iter().collect();
     let causality = Causality::new(execution, interrupt)?;
-    let order = PartialStoreOrder::new(&causality, &interrupt.into())?;
+    let convergent = PartialStoreOrder::new(&causality, &interrupt.into())?;
+    let causal = PartialStoreOrder::of_causality(&causality, &interrupt.into())?;
     let mut writes = vec![Vec::new(); execution.location_count()];
     for id in execution.ids().filter(|&id| execution.event(id).kind.writes()) {
         writes[execution.event(id).location.index()].push(id);
     }
-    let mut count = 0;
+    let mut counts = Kernel::default();
     for writes in &writes {
-        for (at, &second) in writes.iter().enumerate() {
-            let ordered = |&&first: &&_| order.before(first, second) || order.before(second, first);
-            count += writes[..at].iter().filter(ordered).count() as u64;
+        for (at, &b) in writes.iter().enumerate() {
+            interrupt.check()?;
+            for &a in &writes[..at] {
+                let order = &saturated.order;
+                let is_back = order.before(b.0, a.0) || forced.contains(&(b.0, a.0));
+                let (first, second) = if is_back { (b, a) } else { (a, b) };
+                let has = |it| match it {
+                    Order::Ccv => causal.before(first, second),
+                    Order::Pww => convergent.before(first, second),
+                    Order::St => order.before(first.0, second.0),
+                    Order::Kernel => forced.contains(&(first.0, second.0)),
+                };
+                let pair = Pair { first, second, weakest: Order::ALL.into_iter().find(|&it| has(it)) };
+                counts.pairs += 1;
+                counts.ccv += u64::from(pair.is_in(Order::Ccv));
+                counts.pww += u64::from(pair.is_in(Order::Pww));
+                counts.st += u64::from(pair.is_in(Order::St));
+                counts.kernel += u64::from(pair.is_in(Order::Kernel));
+                visit(pair);
+            }
         }
     }
-    Ok(count)
+    Ok(counts)
+}
+
+/// The open pairs that every store order orders the same way, in that order.
+fn forced(choices: &Choices<'_>, interrupt: Interrupt) -> Result<Vec<(u32, u32)>, NoKernel> {
+    let StoreOrder { chosen, .. } = PairSolver::new(choices, interrupt).solve(None)?.ok_or(NoKernel::Violation)?;
+    let mut solver = PairSolver::unlike(choices, interrupt, &chosen);
+    let mut differs = vec![false; chosen.len()];
+    let mut forced = Vec::new();
+    for (pair, &forth) in chosen.iter().enumerate() {
+        if differs[pair] {
+            continue;
+        }
+        if let Some(other) = solver.solve(Some((pair, !forth)))? {
+            for (differs, (a, b)) in differs.iter_mut().zip(chosen.iter().zip(&other.chosen)) {
+                *differs |= a != b;
+            }
+        } else {
+            let (first, second) = choices.pairs[pair];
+            forced.push(if forth { (first, second) } else { (second, first) });
+        }
+    }
+    Ok(forced)
 }

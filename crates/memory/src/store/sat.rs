@@ -68,11 +68,29 @@ pub struct PairSolver<'c, 'a> {
 impl<'c, 'a> PairSolver<'c, 'a> {
     /// A solver that knows of no cycle yet.
     pub fn new(choices: &'c Choices<'a>, interrupt: Interrupt) -> Self {
+        // The first guess is an order that respects all fixed edges. Most of it is right.
+        Self::guessing(choices, interrupt, |theory, pair| {
+            let (first, second) = choices.pairs[pair];
+            theory.place(first) < theory.place(second)
+        })
+    }
+
+    /// A solver that knows of no cycle yet, and looks for store orders that differ from this choice as much as they
+    /// can.
+    pub fn unlike(choices: &'c Choices<'a>, interrupt: Interrupt, chosen: &[bool]) -> Self {
+        Self::guessing(choices, interrupt, |_, pair| !chosen[pair])
+    }
+
+    /// A solver that first guesses that the first write of a pair comes first if `guess` says so.
+    fn guessing(
+        choices: &'c Choices<'a>,
+        interrupt: Interrupt,
+        guess: impl Fn(&Acyclicity<'c, 'a>, usize) -> bool,
+    ) -> Self {
         let mut solver = Solver::new(SolverOpts::default(), Watch { interrupt, steps: Cell::new(0) });
         let theory = Acyclicity::new(choices);
-        // The first guess is an order that respects all fixed edges. Most of it is right.
-        let guess = |&(first, second): &(u32, u32)| lbool::from(theory.place(first) < theory.place(second));
-        let literals = choices.pairs.iter().map(|pair| Lit::new(solver.new_var(guess(pair), true), true)).collect();
+        let mut literal = |pair| Lit::new(solver.new_var(lbool::from(guess(&theory, pair)), true), true);
+        let literals = (0..choices.pairs.len()).map(&mut literal).collect();
         let steps = THEORY_STEPS.0 + THEORY_STEPS.1 * choices.pairs.len() as u64;
         Self { choices, solver, literals, theory, steps, interrupt, refuted: false }
     }

@@ -157,8 +157,8 @@ impl<'a> Search<'a> {
                 return Ok(Some(Outcome::Found(self.interleaving.line().collect())));
             }
             interrupt.check()?;
-            let (recorded, capacity) = self.order.recorded();
-            check_room(growth(recorded, capacity, Saturation::BYTES_OF_RECORD))?;
+            let tables = self.order.recorded().map(|(length, capacity, bytes)| growth(length, capacity, bytes));
+            check_room(tables.into_iter().max().unwrap_or(0))?;
             if self.effort.deadlocks == end {
                 return Ok(None);
             }

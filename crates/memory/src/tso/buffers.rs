@@ -13,10 +13,7 @@ pub(super) fn frame(execution: &Execution, relaxation: Relaxation) -> Result<Fra
 }
 
 /// The frame, and the number of each event in it; or why a thread by itself breaks coherence.
-pub(crate) fn numbered_frame(
-    execution: &Execution,
-    relaxation: Relaxation,
-) -> Result<(Frame<'static>, Vec<u32>), Derivation> {
+pub fn numbered_frame(execution: &Execution, relaxation: Relaxation) -> Result<(Frame<'static>, Vec<u32>), Derivation> {
     build(execution, relaxation, true)
 }
 

@@ -91,7 +91,7 @@ use crate::store::{Partial, StoreOrders};
 use crate::{Attempt, causal, check_room, consistent};
 use wccm::PartialStoreOrder;
 
-pub(crate) use buffers::numbered_frame;
+pub use buffers::numbered_frame;
 
 /// Which pairs of operations a model relaxes.
 pub(crate) fn relaxation(model: Model) -> Relaxation {

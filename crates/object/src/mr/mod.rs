@@ -68,8 +68,8 @@ impl Checker {
 /// How a checker runs.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Options {
-    /// Whether to forget matches when they are obsolete. This is for `saturate`, and for `symbolic` on containers. It
-    /// has no effect elsewhere.
+    /// Whether to forget matches when they are obsolete. This is for `saturate` and `symbolic`. It has no effect
+    /// elsewhere.
     pub remove_matches: bool,
     /// When to give up.
     pub interrupt: Interrupt,

@@ -120,6 +120,9 @@ pub enum ObjectError {
         /// The operation with the value.
         operation: OperationId,
     },
+    /// An object that is not built in has no such operation, or it cannot return that.
+    #[error("the object has no such operation, or it cannot return that")]
+    NotOfObject(OperationId),
     /// Too many events to count in 32 bits.
     #[error("the history has too many events")]
     TooLong,
@@ -133,6 +136,7 @@ impl ObjectError {
             Self::EmptyValue { operation, .. }
             | Self::NotANumber { operation, .. }
             | Self::NullValue(operation)
+            | Self::NotOfObject(operation)
             | Self::NotAPriority(operation) => Some(*operation),
         }
     }

@@ -11,7 +11,7 @@ use super::{Draft, DraftEdge, Kind, Writer};
 use crate::c11;
 use crate::outline::Outline;
 use crate::text::Line;
-use crate::words::{lemma_heading, performed_in_order};
+use crate::words::{constraint, lemma_heading, performed_in_order};
 
 /// Where the parts of the story began that the lemmas of a refutation count from.
 type First = usize;
@@ -359,7 +359,8 @@ impl Writer<'_> {
                     .long(to)
                     .plain(" was performed after ")
                     .append(self.teller.long(from))
-                    .plain(", on the same location");
+                    .plain(", on the same location: ")
+                    .plain(constraint(&performed, one, other));
                 draft.add(DraftEdge::basic(Kind::Performed, from, to, sentence))
             };
             draft.circle.push(edge);

@@ -11,32 +11,37 @@
 //! the writes of a buffer are due do not decrease. Writes that are due move to memory, the earliest first, and this
 //! keeps the order of each buffer.
 //!
-//! A perturbed read returns one of the last [`REMEMBERED_VALUES`] values that were overwritten in memory.
+//! A perturbed read returns one of the last values that were overwritten in memory: [`REMEMBERED_VALUES`] of them, or
+//! as many as the configuration says.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use history::execution::Kind;
 
 use super::{Chance, Config, Machine, Step};
 
-/// How far back, in writes of the same location, a perturbed read may look.
-const REMEMBERED_VALUES: usize = 4;
+/// How far back, in writes of the same location, a perturbed read may look if the configuration does not say it.
+pub(super) const REMEMBERED_VALUES: usize = 4;
 
 /// A location: its value, and the values that it had before, the latest first.
-#[derive(Copy, Clone, Default)]
-struct Cell {
+#[derive(Clone, Default)]
+pub(super) struct Cell {
     value: u32,
-    before: [u32; REMEMBERED_VALUES],
-    held: u8,
+    before: VecDeque<u32>,
 }
 
 impl Cell {
-    fn store(&mut self, value: u32) {
-        self.before.rotate_right(1);
-        self.before[0] = self.value;
-        self.held = (self.held + 1).min(REMEMBERED_VALUES as u8);
+    /// Stores a value, and remembers so many.
+    pub(super) fn store(&mut self, value: u32, remembered: usize) {
+        self.before.truncate(remembered - 1);
+        self.before.push_front(self.value);
         self.value = value;
+    }
+
+    /// The values that it had before, as far as it remembers.
+    pub(super) fn overwritten(&self) -> impl Iterator<Item = u32> + '_ {
+        self.before.iter().copied()
     }
 }
 
@@ -59,6 +64,8 @@ pub(super) struct Buffers {
     agenda: BinaryHeap<Reverse<(u64, u32, u32)>>,
     /// How many operations, of all threads, a store waits at most if no other holds it up.
     delay: u64,
+    /// How many values of a location are remembered that were overwritten.
+    remembered: usize,
     now: u64,
 }
 
@@ -70,6 +77,7 @@ impl Buffers {
             waiting: vec![Vec::new(); config.threads as usize],
             agenda: BinaryHeap::new(),
             delay: u64::from(config.delay) * u64::from(config.threads),
+            remembered: config.distance.map_or(REMEMBERED_VALUES, |distance| distance as usize),
             now: 0,
         }
     }
@@ -91,10 +99,10 @@ impl Buffers {
             Kind::Rmw => self.drain(thread, |_| true),
             Kind::Read | Kind::Write => {}
         }
-        let cell = self.cells[step.location as usize];
-        let can_be_stale = step.kind.reads() && cell.held > 0;
+        let cell = &self.cells[step.location as usize];
+        let can_be_stale = step.kind.reads() && !cell.before.is_empty();
         if can_be_stale && chance.perturbed.takes_next() {
-            step.read = cell.before[chance.perturbed.random.below(u64::from(cell.held)) as usize];
+            step.read = cell.before[chance.perturbed.random.below(cell.before.len() as u64) as usize];
         } else if step.kind.reads() {
             let own = self.waiting[thread].iter().rfind(|store| store.location == step.location);
             step.read = own.map_or(cell.value, |store| store.value);
@@ -103,7 +111,7 @@ impl Buffers {
             let delay = chance.random.below(self.delay + 1);
             self.buffer(step, delay);
         } else if step.kind.writes() {
-            self.cells[step.location as usize].store(step.written);
+            self.cells[step.location as usize].store(step.written, self.remembered);
         }
         can_be_stale
     }
@@ -126,7 +134,7 @@ impl Buffers {
             let waiting = &mut self.waiting[thread as usize];
             if let Some(at) = waiting.iter().position(|store| store.value == value) {
                 let store = waiting.remove(at);
-                self.cells[store.location as usize].store(store.value);
+                self.cells[store.location as usize].store(store.value, self.remembered);
             }
         }
     }
@@ -134,7 +142,7 @@ impl Buffers {
     /// Moves the buffered writes of a thread for which `is_meant` holds to memory, in program order.
     fn drain(&mut self, thread: usize, is_meant: impl Fn(&Store) -> bool) {
         for store in self.waiting[thread].extract_if(.., |store| is_meant(store)) {
-            self.cells[store.location as usize].store(store.value);
+            self.cells[store.location as usize].store(store.value, self.remembered);
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! At every step a random thread does one operation: a read, a write or a read-modify-write of a random location, or a
 //! fence. The machine decides what a read returns. It is an atomic memory, a memory behind store buffers ([`buffers`]),
-//! or a memory with views ([`views`]). Every write writes a value of its own (1, 2, 3, ... in the order of the writes;
+//! a memory with views ([`views`]), or a replicated memory ([`replicas`]). Every write writes a value of its own (1, 2, 3, ... in the order of the writes;
 //! every location holds 0 at first), so reads-from is never ambiguous. The model that the machine is named after allows
 //! the history.
 //!
@@ -14,6 +14,7 @@
 //! these tasks run the machine several times instead.
 
 mod buffers;
+mod replicas;
 mod views;
 
 use history::execution::{ExecutionBuilder, Kind};
@@ -21,7 +22,11 @@ use history::{Call, Execution, History, HistoryBuilder, KeyId, MemoryOrder, Meth
 
 use crate::random::SplitMix64;
 use buffers::Buffers;
+use replicas::Replicas;
 use views::Views;
+
+/// The greatest [distance](Config::distance) of a perturbed read.
+pub const MAX_DISTANCE: u32 = 1024;
 
 /// A memory system.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -38,6 +43,12 @@ pub enum Machine {
     Rc20,
     /// Views; nothing releases or acquires.
     Relaxed,
+    /// Replicas that hear of writes in causal order, and read any that is not overwritten causally: `cc`.
+    Causal,
+    /// Replicas that hear of writes in causal order, and of which the last writer wins: `ccv`.
+    Convergent,
+    /// Replicas that store writes as they arrive, in causal order: `cm`.
+    CausalMemory,
 }
 
 /// What to generate.
@@ -57,8 +68,8 @@ pub struct Config {
     pub rmws: u32,
     /// How many of a hundred operations are fences. The rest, up to a hundred, are reads.
     pub fences: u32,
-    /// For a machine with store buffers: how many operations of each thread, on average, happen at most while a store
-    /// waits. A store waits longer if another store holds it up.
+    /// For a machine with store buffers or replicas: how many operations of each thread, on average, happen at most while
+    /// a store waits, or a message is on its way. A store or message waits longer if another holds it up.
     pub delay: u32,
     /// For a machine with views: how many of a hundred reads take any message that they may read, and how many of a
     /// hundred writes take any place. The others take the newest.
@@ -66,6 +77,9 @@ pub struct Config {
     /// How many reads (pure reads and read-modify-writes alike) return another value. If fewer reads can, all of these
     /// do.
     pub perturb: u32,
+    /// How far such a value may be, in writes of the location, from the one that the read would return. `None` is as
+    /// far as the machine remembers: 4 values that were overwritten, or all messages of a machine with views.
+    pub distance: Option<u32>,
     /// Where the random choices start.
     pub seed: u64,
 }
@@ -83,6 +97,7 @@ impl Default for Config {
             delay: 8,
             stale: 20,
             perturb: 0,
+            distance: None,
             seed: 0,
         }
     }
@@ -91,6 +106,7 @@ impl Default for Config {
 impl Config {
     /// What is wrong with the configuration, if anything.
     pub fn fault(&self) -> Option<&'static str> {
+        let has_replicas = matches!(self.machine, Machine::Causal | Machine::Convergent | Machine::CausalMemory);
         let has_views = matches!(self.machine, Machine::ReleaseAcquire | Machine::Rc20 | Machine::Relaxed);
         if self.threads == 0 {
             Some("a history needs at least one thread")
@@ -98,6 +114,8 @@ impl Config {
             Some("a history needs at least one location")
         } else if self.writes.saturating_add(self.rmws).saturating_add(self.fences) > 100 {
             Some("writes, rmws and fences together are more than 100 percent")
+        } else if self.distance.is_some_and(|distance| !(1..=MAX_DISTANCE).contains(&distance)) {
+            Some("the distance of a perturbed read is from 1 to 1024 writes")
         } else if self.stale > 100 {
             Some("more than 100 percent of the reads are stale")
         } else if has_views && self.operations > views::MAX_OPERATIONS {
@@ -107,6 +125,8 @@ impl Config {
                 "a machine with views keeps a view of all locations for each thread and each message: \
                  the views would take more than 4 GB",
             )
+        } else if has_replicas && replicas::bytes(self) > views::MAX_BYTES {
+            Some("a replicated memory has a copy of all locations for each thread: they would take more than 4 GB")
         } else {
             None
         }
@@ -181,6 +201,7 @@ struct Chance {
 enum State {
     Buffers(Buffers),
     Views(Views),
+    Replicas(Replicas),
 }
 
 /// The operations of a machine as they happen; see [`generate`].
@@ -201,6 +222,7 @@ pub fn generate(config: &Config) -> Run {
     let state = match config.machine {
         Machine::Sc | Machine::Tso | Machine::Pso => State::Buffers(Buffers::new(config)),
         Machine::ReleaseAcquire | Machine::Rc20 | Machine::Relaxed => State::Views(Views::new(config)),
+        Machine::Causal | Machine::Convergent | Machine::CausalMemory => State::Replicas(Replicas::new(config)),
     };
     // This stream of random numbers differs from that of the machine.
     let mut perturbed = Choice { random: SplitMix64::new(!config.seed), wanted: 0, left: 0 };
@@ -234,6 +256,7 @@ impl Run {
         let candidate = match &mut self.state {
             State::Buffers(buffers) => buffers.perform(&mut step, &mut self.chance),
             State::Views(views) => views.perform(&mut step, &mut self.chance),
+            State::Replicas(replicas) => replicas.perform(&mut step, &mut self.chance),
         };
         if step.kind.writes() {
             self.written = step.written;

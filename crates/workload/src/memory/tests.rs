@@ -1,7 +1,16 @@
 use super::*;
 
-const MACHINES: [Machine; 6] =
-    [Machine::Sc, Machine::Tso, Machine::Pso, Machine::ReleaseAcquire, Machine::Rc20, Machine::Relaxed];
+const MACHINES: [Machine; 9] = [
+    Machine::Sc,
+    Machine::Tso,
+    Machine::Pso,
+    Machine::ReleaseAcquire,
+    Machine::Rc20,
+    Machine::Relaxed,
+    Machine::Causal,
+    Machine::Convergent,
+    Machine::CausalMemory,
+];
 
 fn configs() -> impl Iterator<Item = Config> {
     MACHINES.into_iter().flat_map(|machine| {
@@ -16,6 +25,7 @@ fn configs() -> impl Iterator<Item = Config> {
             delay: seed as u32 % 13,
             stale: 5 * (seed as u32 % 21),
             perturb: 0,
+            distance: None,
             seed,
         })
     })
@@ -143,6 +153,36 @@ fn faults_are_named() {
     assert!(many.fault().is_none() && Config { machine: Machine::ReleaseAcquire, ..many }.fault().is_some());
     assert!(Config { machine: Machine::Rc20, operations: 1_000, ..many }.fault().is_none());
     assert!(Config { machine: Machine::Relaxed, threads: 20_000, ..many }.fault().is_some());
+    assert!(Config { machine: Machine::Causal, threads: 20_000, ..many }.fault().is_some());
     let config = Config { operations: u32::MAX, ..Config::default() };
     assert!(config.fault().is_none() && Config { machine: Machine::Relaxed, ..config }.fault().is_some());
+}
+
+/// A perturbed read of an atomic memory returns one of the last values that were overwritten, and all of them in turn.
+#[test]
+fn a_perturbed_read_looks_back_as_far_as_the_distance() {
+    for distance in [1, 3, 9] {
+        let config = Config { operations: 4000, perturb: 500, distance: Some(distance), ..Config::default() };
+        let mut before = vec![vec![0]; config.locations as usize];
+        let mut seen = vec![0; distance as usize + 1];
+        for step in generate(&config) {
+            let values = &mut before[step.location as usize];
+            if let Some(value) = step.value_read() {
+                let back = values.iter().rev().position(|&it| it == value).expect("a value that was written");
+                assert!(back <= distance as usize, "{back} writes back");
+                seen[back] += 1;
+            }
+            values.extend(step.value_written());
+        }
+        assert!(seen[1..].iter().all(|&count| count > 10), "{seen:?}");
+        assert_eq!(seen[1..].iter().sum::<u32>(), 500);
+    }
+    // A machine with views knows more values than the last; all the same, some distances are enough for all.
+    for machine in [Machine::ReleaseAcquire, Machine::Relaxed] {
+        let config = Config { machine, operations: 500, perturb: 50, ..Config::default() };
+        let steps = |distance| generate(&Config { distance, ..config }).collect::<Vec<_>>();
+        assert_eq!(steps(None), steps(Some(100)));
+        assert_ne!(steps(None), steps(Some(1)));
+    }
+    assert!(Config { distance: Some(0), ..Config::default() }.fault().is_some());
 }

@@ -67,6 +67,7 @@ struct Thread {
 pub(super) struct Views {
     machine: Machine,
     stale: u8,
+    distance: Option<u32>,
     threads: Vec<Thread>,
     /// The last messages of each location, the oldest first.
     memory: Vec<Vec<Message>>,
@@ -84,6 +85,7 @@ impl Views {
         Self {
             machine: config.machine,
             stale: config.stale as u8,
+            distance: config.distance,
             threads: (0..config.threads).map(|_| thread()).collect(),
             memory: (0..locations).map(|_| initial()).collect(),
             spare: Vec::new(),
@@ -186,9 +188,16 @@ impl Views {
             step.read = message.value;
             candidate = self.memory[location].len() > 1;
             if candidate && chance.perturbed.takes_next() {
-                let others = self.memory[location].len() - 1;
-                let other = (at + 1 + chance.perturbed.random.below(others as u64) as usize) % (others + 1);
-                step.read = self.memory[location][other].value;
+                let messages = &self.memory[location];
+                let near = |distance: u32| {
+                    let distance = distance as usize;
+                    at.saturating_sub(distance)..messages.len().min(at.saturating_add(distance + 1))
+                };
+                let range = self.distance.map_or(0..messages.len(), near);
+                let others = range.len() - 1;
+                let other =
+                    (at - range.start + 1 + chance.perturbed.random.below(others as u64) as usize) % (others + 1);
+                step.read = messages[range.start + other].value;
             }
         }
         if kind.writes() {

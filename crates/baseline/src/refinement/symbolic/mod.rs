@@ -5,9 +5,8 @@
 //! it learnt. Real time decides most of the order, and the results decide most matches. Only the rest becomes
 //! variables. The checker is exact for complete and pending operations, even if values repeat.
 //!
-//! Removal of obsolete matches (queue, stack and priority queue only): when an insertion and its removal have both
-//! returned, the formula is built again without them. A violation that is found later is a violation of the whole
-//! history (Corollary 3), but the converse does not hold.
+//! With removal of obsolete matches ([`removal`]), the formula is built again without them. A violation that is found
+//! later is a violation of the whole history (Corollary 3), but the converse does not hold.
 
 mod containers;
 mod element;
@@ -15,14 +14,16 @@ mod exchanger;
 mod formula;
 mod matching;
 mod register;
+mod removal;
 mod semaphore;
 
-use history::{Method, Object};
+use history::Object;
 use object::ValueId;
 use object::mr::{Invocation, NO_THEORY, Options, Step, Witness};
 
 use self::exchanger::Exchanger;
 use self::formula::Formula;
+use self::removal::{Event, Log};
 
 const FORGOT: &str = "SYMBOLIC with removal of matches found no contradiction, which proves nothing";
 
@@ -96,13 +97,6 @@ impl Instance {
     }
 }
 
-/// An event that was not forgotten.
-#[derive(Copy, Clone, Debug)]
-enum LoggedEvent {
-    Call(u32, Invocation),
-    Return(u32, ValueId),
-}
-
 /// The incremental monitor.
 pub struct Monitor {
     object: Object,
@@ -110,8 +104,8 @@ pub struct Monitor {
     initial: ValueId,
     options: Options,
     instance: Instance,
-    /// The events that can be forgotten, if matches are removed; otherwise empty.
-    log: Vec<LoggedEvent>,
+    /// What is remembered, if matches are removed; otherwise empty.
+    log: Log,
     /// For each operation that is not forgotten: its number in the instance.
     numbers: Vec<Option<u32>>,
     count: u32,
@@ -128,60 +122,31 @@ impl Monitor {
             initial,
             options,
             instance,
-            log: Vec::new(),
+            log: Log::default(),
             numbers: Vec::new(),
             count: 0,
             has_forgotten: false,
         })
     }
 
-    /// Forgets a value that was inserted and removed, if the last event completed both operations.
-    fn remove_match(&mut self) -> Result<(), &'static str> {
-        let is_container = matches!(self.object, Object::Queue | Object::Stack | Object::PriorityQueue);
-        let Some(&LoggedEvent::Return(number, result)) = self.log.last().filter(|_| is_container) else {
+    /// Forgets what is obsolete, and builds the formula of the rest.
+    fn remove_matches(&mut self) -> Result<(), &'static str> {
+        if !self.log.remove(self.object, self.initial) {
             return Ok(());
-        };
-        let is_insertion = |method| matches!(method, Method::Enqueue | Method::Push | Method::Insert);
-        let called = |wanted: u32| {
-            self.log.iter().find_map(|&event| match event {
-                LoggedEvent::Call(number, invocation) if number == wanted => Some(invocation),
-                _ => None,
-            })
-        };
-        let Some(value) = called(number).map(|call| if is_insertion(call.method) { call.argument } else { result })
-        else {
-            return Ok(());
-        };
-        let mut parts = [None, None];
-        for &event in &self.log {
-            match event {
-                LoggedEvent::Return(number, result) if result.is_index() && result == value => parts[1] = Some(number),
-                LoggedEvent::Return(number, _)
-                    if called(number).is_some_and(|call| is_insertion(call.method) && call.argument == value) =>
-                {
-                    parts[0] = Some(number);
-                }
-                _ => {}
-            }
         }
-        let [Some(insertion), Some(removal)] = parts else { return Ok(()) };
-        let number_of = |event: &LoggedEvent| match *event {
-            LoggedEvent::Call(number, _) | LoggedEvent::Return(number, _) => number,
-        };
-        self.log.retain(|event| ![insertion, removal].contains(&number_of(event)));
         self.has_forgotten = true;
         self.instance = Instance::new(self.object, self.capacity, self.initial, self.options)?;
         self.count = 0;
         self.numbers.iter_mut().for_each(|number| *number = None);
-        for event in self.log.clone() {
+        for event in self.log.events() {
             self.tell(event)?;
         }
         Ok(())
     }
 
-    fn tell(&mut self, event: LoggedEvent) -> Result<(), &'static str> {
+    fn tell(&mut self, event: Event) -> Result<(), &'static str> {
         match event {
-            LoggedEvent::Call(number, invocation) => {
+            Event::Call(number, invocation) => {
                 if self.numbers.len() <= number as usize {
                     self.numbers.resize(number as usize + 1, None);
                 }
@@ -190,7 +155,7 @@ impl Monitor {
                 self.count += 1;
                 Ok(())
             }
-            LoggedEvent::Return(number, result) => {
+            Event::Return(number, result) => {
                 let inner = self.numbers.get(number as usize).copied().flatten();
                 inner.map_or(Ok(()), |inner| self.instance.return_(inner, result))
             }
@@ -200,26 +165,24 @@ impl Monitor {
 
 impl object::mr::Monitor for Monitor {
     fn call(&mut self, number: u32, invocation: Invocation) {
-        let event = LoggedEvent::Call(number, invocation);
         if self.options.remove_matches {
-            self.log.push(event);
+            self.log.call(number, invocation);
         }
         // A call is never refused.
-        let _ = self.tell(event);
+        let _ = self.tell(Event::Call(number, invocation));
     }
 
     fn return_(&mut self, number: u32, result: ValueId) -> Step {
-        let event = LoggedEvent::Return(number, result);
         if self.options.remove_matches {
-            self.log.push(event);
+            self.log.return_(number, result);
         }
-        if let Err(reason) = self.tell(event) {
+        if let Err(reason) = self.tell(Event::Return(number, result)) {
             return Step::GaveUp(reason);
         }
         let step = self.instance.test();
         if step == Step::Possible
             && self.options.remove_matches
-            && let Err(reason) = self.remove_match()
+            && let Err(reason) = self.remove_matches()
         {
             return Step::GaveUp(reason);
         }

@@ -25,7 +25,7 @@ use std::collections::HashSet;
 use history::{History, KeyId, Method, Object, OperationId, Outcome, Value};
 
 use super::{Place, Refusal, fault};
-use crate::{Certificate, Evidence, Model, Verdict};
+use crate::{Certificate, Evidence, Model, Verdict, specification};
 
 /// A moment after all others.
 const END: u64 = u64::MAX - 2;
@@ -33,6 +33,12 @@ const END: u64 = u64::MAX - 2;
 pub(super) fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusal> {
     if !history.has_calls() && !history.operations().is_empty() {
         return fault(Place::Linearization, "the history has no calls and returns");
+    }
+    if specification::etcd::is_of(history) {
+        let calls = specification::recorded(history, specification::etcd::read);
+        let calls = calls.or_else(|error| fault(Place::Linearization, error.to_string()))?;
+        let etcd = specification::etcd::Etcd::new(&calls);
+        return specification::verify(&etcd, &calls, certificate.verdict, &certificate.evidence);
     }
     if history.object() == Object::Open {
         return Err(Refusal::NotBuiltIn(history.object_name().to_owned()));

@@ -8,7 +8,7 @@ use std::panic::Location;
 
 pub use std::sync::atomic::Ordering;
 
-use super::super::place::{Kind, Number, Place, Wide};
+use super::super::place::{Kind, Look, Number, Place, Wide};
 use super::super::runtime;
 use crate::program::{Order, Step, Update, Value};
 
@@ -164,6 +164,7 @@ macro_rules! common {
         }
 
         impl<$($generics)*> From<$type> for $name {
+            #[track_caller]
             fn from(value: $type) -> Self {
                 Self::new(value)
             }
@@ -178,10 +179,12 @@ macro_rules! integer {
 
         impl $name {
             const SHIFT: u32 = Value::BITS - <$type>::BITS;
+            const LOOK: Look = if <$type>::MIN == 0 { Look::Unsigned(Self::SHIFT) } else { Look::Signed(Self::SHIFT) };
 
             /// An atomic with this value.
+            #[track_caller]
             pub const fn new(value: $type) -> Self {
-                Self(Place::with($place::new(Self::word(value))))
+                Self(Place::with($place::new(Self::word(value)), Self::LOOK))
             }
 
             fn publish(_: $type) {}
@@ -208,6 +211,7 @@ macro_rules! integer {
         common!([] $name, $type);
 
         impl Default for $name {
+            #[track_caller]
             fn default() -> Self {
                 Self::new(0)
             }
@@ -240,8 +244,9 @@ pub struct AtomicBool(Place);
 
 impl AtomicBool {
     /// An atomic with this value.
+    #[track_caller]
     pub const fn new(value: bool) -> Self {
-        Self(Place::new(Self::word(value)))
+        Self(Place::with(Number::new(Self::word(value)), Look::Bool))
     }
 
     fn publish(_: bool) {}
@@ -290,6 +295,7 @@ impl AtomicBool {
 }
 
 impl Default for AtomicBool {
+    #[track_caller]
     fn default() -> Self {
         Self::new(false)
     }
@@ -311,8 +317,9 @@ unsafe impl<T> Sync for AtomicPtr<T> {}
 
 impl<T> AtomicPtr<T> {
     /// An atomic with this value.
+    #[track_caller]
     pub const fn new(value: *mut T) -> Self {
-        Self(Place::with(std::sync::atomic::AtomicPtr::new(value.cast())), PhantomData)
+        Self(Place::with(std::sync::atomic::AtomicPtr::new(value.cast()), Look::Address), PhantomData)
     }
 
     fn word(value: *mut T) -> Value {
@@ -334,6 +341,7 @@ impl<T> AtomicPtr<T> {
 common!([T] AtomicPtr<T>, *mut T);
 
 impl<T> Default for AtomicPtr<T> {
+    #[track_caller]
     fn default() -> Self {
         Self::new(std::ptr::null_mut())
     }

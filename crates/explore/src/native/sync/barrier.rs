@@ -23,6 +23,7 @@ impl BarrierWaitResult {
 
 impl Barrier {
     /// A barrier for so many threads.
+    #[track_caller]
     pub const fn new(threads: usize) -> Self {
         Self { threads, word: Place::new(0) }
     }

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::{Arc, LockResult, Mutex as Real, PoisonError};
 use std::time::Duration;
 
-use super::super::place::{Own, Place};
+use super::super::place::{Look, Own, Place};
 use super::mutex::MutexGuard;
 use crate::program::{Await, Order, Update};
 
@@ -22,6 +22,7 @@ pub struct Condvar {
 struct Word(Place);
 
 impl Default for Word {
+    #[track_caller]
     fn default() -> Self {
         Self(Place::new(0))
     }
@@ -40,6 +41,7 @@ impl WaitTimeoutResult {
 
 impl Condvar {
     /// A condition variable for which nobody waits.
+    #[track_caller]
     pub const fn new() -> Self {
         Self { word: Word(Place::new(0)), waiting: Real::new(VecDeque::new()) }
     }
@@ -59,7 +61,7 @@ impl Condvar {
     /// Gives the lock back, waits to be woken, and takes the lock again.
     #[track_caller]
     pub fn wait<'a, T: ?Sized>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
-        let token = Arc::new(Place::with(Own::new(0)));
+        let token = Arc::new(Place::with(Own::new(0), Look::Word));
         self.queue().push_back(Arc::clone(&token));
         guard.mutex.release();
         token.wait(Order::Acquire, Await::equal(1));

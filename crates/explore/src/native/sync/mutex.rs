@@ -31,6 +31,7 @@ const TAKE: Update = Update::CompareExchange { expected: 0, new: 1 };
 
 impl<T> Mutex<T> {
     /// A lock that is free.
+    #[track_caller]
     pub const fn new(value: T) -> Self {
         Self { word: Place::new(0), value: UnsafeCell::new(value) }
     }
@@ -44,6 +45,7 @@ impl<T> Mutex<T> {
 impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     pub(super) fn take(&self) {
+        self.word.refresh(self.value.get());
         self.word.update_when(Await::equal(0), TAKE, Order::Acquire, Order::Relaxed);
     }
 
@@ -62,6 +64,7 @@ impl<T: ?Sized> Mutex<T> {
     /// Takes the lock if it is free.
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
+        self.word.refresh(self.value.get());
         let is_free = self.word.update(TAKE, Order::Acquire, Order::Relaxed) == 0;
         if is_free { Ok(MutexGuard { mutex: self }) } else { Err(TryLockError::WouldBlock) }
     }
@@ -78,12 +81,14 @@ impl<T: ?Sized> Mutex<T> {
 }
 
 impl<T: Default> Default for Mutex<T> {
+    #[track_caller]
     fn default() -> Self {
         Self::new(T::default())
     }
 }
 
 impl<T> From<T> for Mutex<T> {
+    #[track_caller]
     fn from(value: T) -> Self {
         Self::new(value)
     }

@@ -20,6 +20,7 @@ unsafe impl Sync for Notify {}
 
 impl Notify {
     /// There is no token.
+    #[track_caller]
     pub const fn new() -> Self {
         Self { word: Place::new(0), has_ended_early: Cell::new(false) }
     }
@@ -52,6 +53,7 @@ impl Notify {
 }
 
 impl Default for Notify {
+    #[track_caller]
     fn default() -> Self {
         Self::new()
     }

@@ -20,6 +20,7 @@ pub struct Once {
 
 impl Once {
     /// Nothing has been run.
+    #[track_caller]
     pub const fn new() -> Self {
         Self { word: Place::new(0) }
     }
@@ -42,6 +43,7 @@ impl Once {
 }
 
 impl Default for Once {
+    #[track_caller]
     fn default() -> Self {
         Self::new()
     }
@@ -66,6 +68,7 @@ fn generation() -> u64 {
 
 impl<T> OnceLock<T> {
     /// There is no value.
+    #[track_caller]
     pub const fn new() -> Self {
         Self { once: Once::new(), generation: Cell::new(0), value: UnsafeCell::new(None) }
     }
@@ -121,6 +124,7 @@ impl<T> OnceLock<T> {
 }
 
 impl<T> Default for OnceLock<T> {
+    #[track_caller]
     fn default() -> Self {
         Self::new()
     }
@@ -140,6 +144,7 @@ pub struct LazyLock<T, F = fn() -> T> {
 
 impl<T, F: Fn() -> T> LazyLock<T, F> {
     /// The value is made by this code.
+    #[track_caller]
     pub const fn new(make: F) -> Self {
         Self { value: OnceLock::new(), make }
     }

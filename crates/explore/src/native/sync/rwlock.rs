@@ -39,6 +39,7 @@ const TAKE: Update = Update::CompareExchange { expected: 0, new: -1 };
 
 impl<T> RwLock<T> {
     /// A lock that is free.
+    #[track_caller]
     pub const fn new(value: T) -> Self {
         Self { word: Place::new(0), value: UnsafeCell::new(value) }
     }
@@ -53,6 +54,7 @@ impl<T: ?Sized> RwLock<T> {
     /// Waits until there is no writer.
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
+        self.word.refresh(self.value.get());
         self.word.update_when(NO_WRITER, Update::Add(1), Order::Acquire, Order::Relaxed);
         Ok(RwLockReadGuard { lock: self })
     }
@@ -60,6 +62,7 @@ impl<T: ?Sized> RwLock<T> {
     /// Waits until there is nobody else.
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
+        self.word.refresh(self.value.get());
         self.word.update_when(FREE, TAKE, Order::Acquire, Order::Relaxed);
         Ok(RwLockWriteGuard { lock: self })
     }
@@ -67,6 +70,7 @@ impl<T: ?Sized> RwLock<T> {
     /// Takes the lock for reading if there is no writer.
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
+        self.word.refresh(self.value.get());
         let mut readers = self.word.read(Order::Relaxed);
         while readers >= 0 {
             let update = Update::CompareExchange { expected: readers, new: readers + 1 };
@@ -81,6 +85,7 @@ impl<T: ?Sized> RwLock<T> {
     /// Takes the lock for writing if it is free.
     #[track_caller]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
+        self.word.refresh(self.value.get());
         match self.word.update(TAKE, Order::Acquire, Order::Relaxed) {
             0 => Ok(RwLockWriteGuard { lock: self }),
             _ => Err(TryLockError::WouldBlock),
@@ -94,12 +99,14 @@ impl<T: ?Sized> RwLock<T> {
 }
 
 impl<T: Default> Default for RwLock<T> {
+    #[track_caller]
     fn default() -> Self {
         Self::new(T::default())
     }
 }
 
 impl<T> From<T> for RwLock<T> {
+    #[track_caller]
     fn from(value: T) -> Self {
         Self::new(value)
     }

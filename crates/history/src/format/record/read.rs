@@ -471,6 +471,14 @@ impl<N: Notation> Assembler<N> {
         }
     }
 
+    /// Sets the time at which the last operation ended.
+    #[cfg(feature = "arrow")]
+    pub fn set_end_time(&mut self, time: i64) {
+        if let Some(last) = self.builder.history.operations.len().checked_sub(1) {
+            self.builder.put_time(OperationId(last as u32), 1, time);
+        }
+    }
+
     fn order(&self, record: &Record, is_memory: bool) -> Result<MemoryOrder, Fault> {
         let Some(raw) = record.get(Field::Order).filter(|&raw| !self.notation.is_null(raw)) else {
             return Ok(MemoryOrder::Plain);

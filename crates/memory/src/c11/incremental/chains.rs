@@ -108,7 +108,7 @@ pub(super) struct Location {
 impl Location {
     /// Where the row of a thread is, or would be.
     #[inline]
-    fn row(&self, thread: usize) -> Result<usize, usize> {
+    pub(super) fn row(&self, thread: usize) -> Result<usize, usize> {
         // If all threads up to this one have rows, the first comparison finds the row.
         let mut end = self.rows.len().min(thread + 1);
         while let Some(at) = end.checked_sub(1) {

@@ -44,6 +44,7 @@ impl Incremental {
         if threads > 0 {
             self.make_room(threads - 1, 0);
         }
+        self.trail.clear();
         let mut scratch = std::mem::take(&mut self.scratch);
         self.find_least(&mut scratch.least);
         scratch.gone.clear();

@@ -1,208 +1,26 @@
-//! `seriatim check`.
-//!
-//! One thread reads the histories, several workers check them (`--jobs`), and the main thread prints the verdicts in
-//! the order of the input. [`pipeline`] says how memory stays bounded.
+//! What a worker does: it checks an input against the models, and returns the text about it.
 
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::ops::ControlFlow;
+use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use certificate::{Evidence, Model};
 use history::{History, MemoryOrder, visible};
-use memory::Strategy;
 use serde::{Deserialize, Serialize};
 use seriatim::{Cause, Checker, Decision, Options, Verdict, default_model, fitting};
 
-use crate::book::{Book, Leaf};
-use crate::ci::{Cases, Junit};
+use super::Tally;
+use crate::book::Leaf;
+use crate::ci::Cases;
 use crate::fault::Fault;
 use crate::flags::{Check, Choice};
-use crate::input::{Found, Input, Sources};
-use crate::output::{self, Palette};
-use crate::progress::Progress;
-use crate::{BAD, json, panics, pipeline};
-
-/// How many operations may be on their way between parser and printer, for each worker.
-pub(crate) const IN_FLIGHT: usize = 1 << 20;
-/// How many bytes an operation takes, with its moments.
-const BYTES_OF_OPERATION: usize = 40;
-/// The fixed weight of a history, in operations; the weight of its own operations is added.
-const OVERHEAD: usize = 16;
-
-pub(crate) fn run(flags: &Check) -> u8 {
-    flags.memory.set_limit();
-    if let Some(complaint) = misfit(flags) {
-        eprintln!("seriatim check: {complaint}");
-        return BAD;
-    }
-    let mut certificates = match &flags.certificate {
-        None => None,
-        Some(path) => match File::create(path) {
-            Ok(file) => Some(BufWriter::new(file)),
-            Err(error) => {
-                output::complain(path, format_args!("the certificates cannot be written here: {error}"));
-                return BAD;
-            }
-        },
-    };
-    let mut book = match flags.report.as_deref().map(Book::open).transpose() {
-        Ok(book) => book,
-        Err(complaint) => {
-            output::complain(flags.report.as_deref().unwrap_or(&flags.files[0]), complaint);
-            return BAD;
-        }
-    };
-    let began = Instant::now();
-    let mut junit = match flags.ci.junit.as_deref().map(Junit::create).transpose() {
-        Ok(junit) => junit,
-        Err(error) => {
-            output::complain(flags.ci.junit.as_deref().unwrap_or(&flags.files[0]), error);
-            return BAD;
-        }
-    };
-    let jobs = jobs(flags.jobs);
-    let teller = Teller { flags, out: Palette::stdout(), err: Palette::stderr() };
-    let progress = if flags.quiet { Progress::none() } else { Progress::on_terminal() };
-    let mut stdout = BufWriter::with_capacity(1 << 16, io::stdout());
-    let mut total = Tally::default();
-    let mut smallest = Smallest::default();
-    let mut written = Ok(());
-    let mut noted = false;
-    let options = flags.reading.options();
-    pipeline::run(
-        jobs,
-        jobs.saturating_mul(IN_FLIGHT),
-        // A certificate or a page has the number of its history in the run, which only reading in series tells.
-        flags.certificate.is_some() || flags.report.is_some(),
-        Sources::new(&flags.files, &options, &progress),
-        weight,
-        |found| teller.tell(found),
-        |mut told, more| {
-            total.add(told.tally);
-            if told.plain_orders && !std::mem::replace(&mut noted, true) {
-                told.err.insert_str(0, &format!("seriatim check: {PLAIN_ORDERS}"));
-            }
-            progress.tell(|| format!("{} histories, {} violations", total.histories, total.violations));
-            let is_over = flags.only.first && told.tally.violations > 0;
-            written = junit.as_mut().map_or(Ok(()), |junit| junit.add(&told.cases));
-            if flags.only.smallest {
-                told = smallest.offer(told);
-            }
-            let leaves = std::mem::take(&mut told.leaves);
-            let write = || {
-                book.as_mut().map_or(Ok(()), |book| book.add(leaves))?;
-                progress.suspend(|| told.write(&mut stdout, certificates.as_mut(), more))
-            };
-            written = std::mem::replace(&mut written, Ok(())).and_then(|()| write());
-            if is_over && written.is_ok() {
-                progress.finish();
-                let bound = book.take().map_or(Ok(()), Book::bind);
-                let junit = junit.take().map_or(Ok(()), |junit| junit.finish(began.elapsed()));
-                // Other workers may be busy with a hard history that no longer matters. We do not wait for them.
-                std::process::exit(i32::from(finish(
-                    bound.and(junit).and_then(|()| stdout.flush()),
-                    certificates.as_mut(),
-                    total,
-                )));
-            }
-            if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        },
-    );
-    progress.finish();
-    let violations = match total.violations {
-        1 => "; 1 violation".to_owned(),
-        count => format!("; {count} violations"),
-    };
-    if output::tell_skipped("check", total.skipped, total.histories, &violations) {
-        total.bad += 1;
-    }
-    if let (true, Ok(())) = (flags.only.smallest, &written) {
-        match smallest.told.take() {
-            Some(mut told) => {
-                written = book.as_mut().map_or(Ok(()), |book| book.add(std::mem::take(&mut told.leaves)));
-                written = written.and_then(|()| told.write(&mut stdout, certificates.as_mut(), false));
-            }
-            None if flags.quiet => {}
-            None => {
-                let Tally { histories, unknown, .. } = total;
-                let what = format!("no violation found in {histories} histories; {unknown} verdicts are unknown");
-                // If standard error is closed, there is nobody to tell.
-                let _ = writeln!(io::stderr(), "seriatim check: {what}");
-            }
-        }
-    }
-    if let (Ok(()), Some(book)) = (&written, book) {
-        written = book.bind();
-    }
-    let written = written.and_then(|()| junit.map_or(Ok(()), |junit| junit.finish(began.elapsed())));
-    finish(written.and_then(|()| stdout.flush()), certificates.as_mut(), total)
-}
-
-/// The exit status, once everything is written.
-fn finish(written: io::Result<()>, certificates: Option<&mut BufWriter<File>>, total: Tally) -> u8 {
-    match written.and_then(|()| certificates.map_or(Ok(()), Write::flush)) {
-        Ok(()) => total.status(),
-        Err(error) => output::write_error(&error),
-    }
-}
-
-/// The violating history with the fewest operations so far, of several the first.
-#[derive(Default)]
-struct Smallest {
-    told: Option<Printout>,
-}
-
-impl Smallest {
-    /// Keeps the printout of a history if it is the smallest violating one so far. Returns the part that is to be
-    /// printed at once: what is wrong with the input.
-    fn offer(&mut self, mut told: Printout) -> Printout {
-        let err = std::mem::take(&mut told.err);
-        let faults = std::mem::take(&mut told.faults);
-        let is_smaller = self.told.as_ref().is_none_or(|smallest| told.operations < smallest.operations);
-        let passed = if told.tally.violations > 0 && is_smaller { self.told.replace(told) } else { Some(told) };
-        // The index of the run counts what is passed over, too, but there is no page of it.
-        let leaves = passed.map(|told| told.leaves).unwrap_or_default().into_iter().map(Leaf::without_page);
-        Printout { err, faults, leaves: leaves.collect(), ..Printout::default() }
-    }
-}
-
-/// The complaint about a strategy that is for none of the models that are to be checked.
-fn misfit(flags: &Check) -> Option<String> {
-    let strategy = flags.research.strategy;
-    let fits = |choice: &Choice| match choice {
-        Choice::One(model) | Choice::OfElle(model) => strategy.speaks_of(*model),
-        Choice::All => true,
-    };
-    let default = flags.models.is_empty() && strategy.speaks_of(Model::Sc);
-    if strategy == Strategy::Auto || default || flags.models.iter().any(fits) {
-        return None;
-    }
-    let models: Vec<&str> = Model::every().filter(|&model| strategy.speaks_of(model)).map(Model::name).collect();
-    Some(format!(
-        "the strategy {} decides only {}, and --model names none of these",
-        strategy.name(),
-        models.join(", ")
-    ))
-}
+use crate::input::{Found, Input};
+use crate::output::Palette;
+use crate::{json, panics};
 
 /// A remark that is printed once, on standard error.
 pub(crate) const PLAIN_ORDERS: &str =
     "rc20: an access without a memory order is taken as relaxed, a fence without one as acqrel\n";
-
-/// How many workers there are: the number of `--jobs`, or of processor cores.
-pub(crate) fn jobs(wanted: Option<u16>) -> usize {
-    wanted.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
-}
-
-/// The weight of an input on its way through the pipeline, in operations.
-pub(crate) fn weight(found: &Found) -> usize {
-    match found {
-        Found::History(input) => input.history.footprint() / BYTES_OF_OPERATION + OVERHEAD,
-        Found::Bad { .. } | Found::Unreadable { .. } => OVERHEAD,
-    }
-}
 
 /// Every model that fits. If none fits, all memory models, each of which then reports why it does not fit.
 fn all_models(history: &History) -> Vec<Model> {
@@ -210,57 +28,33 @@ fn all_models(history: &History) -> Vec<Model> {
     if models.is_empty() { Model::ALL.to_vec() } else { models }
 }
 
-/// How many histories there were, and with which verdicts.
-#[derive(Copy, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Tally {
-    pub(crate) histories: u64,
-    pub(crate) violations: u64,
-    pub(crate) unknown: u64,
-    pub(crate) bad: u64,
-    /// How many inputs could not be read and were skipped.
-    pub(crate) skipped: u64,
-}
-
-impl Tally {
-    pub(crate) fn add(&mut self, other: Self) {
-        self.histories += other.histories;
-        self.violations += other.violations;
-        self.unknown += other.unknown;
-        self.bad += other.bad;
-        self.skipped += other.skipped;
-    }
-
-    pub(crate) fn status(self) -> u8 {
-        match self {
-            Self { bad: 1.., .. } => BAD,
-            Self { violations: 1.., .. } => 1,
-            Self { unknown: 1.., .. } => 3,
-            _ => 0,
-        }
-    }
-}
-
-/// All that is to be printed about one history.
-#[derive(Default)]
-struct Printout {
-    out: String,
+/// All that is to be printed about one input. A [state](super::state) keeps it, but for the pages.
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct Printout {
+    pub(super) out: String,
     /// What is wrong with the input: for standard error, and with `--json` for standard output.
-    err: String,
-    faults: String,
-    certificates: String,
+    pub(super) err: String,
+    pub(super) faults: String,
+    pub(super) certificates: String,
     /// What CI servers read.
-    cases: Cases,
-    tally: Tally,
+    pub(super) cases: Cases,
+    pub(super) tally: Tally,
     /// How many operations the history has.
-    operations: usize,
+    pub(super) operations: usize,
     /// Whether `rc20` was checked on operations without a memory order.
-    plain_orders: bool,
+    pub(super) plain_orders: bool,
     /// What the pages of the run say about the history.
-    leaves: Vec<Leaf>,
+    #[serde(skip)]
+    pub(super) leaves: Vec<Leaf>,
 }
 
 impl Printout {
-    fn write(self, stdout: &mut impl Write, certificates: Option<&mut impl Write>, more: bool) -> io::Result<()> {
+    pub(super) fn write(
+        self,
+        stdout: &mut impl Write,
+        certificates: Option<&mut impl Write>,
+        more: bool,
+    ) -> io::Result<()> {
         stdout.write_all(self.out.as_bytes())?;
         stdout.write_all(self.faults.as_bytes())?;
         stdout.write_all(self.cases.github.as_bytes())?;
@@ -304,15 +98,15 @@ struct Record<'a> {
     explanation: Vec<json::Line>,
 }
 
-/// The work of a worker: it checks a history, and returns the text about it.
-struct Teller<'a> {
-    flags: &'a Check,
-    out: Palette,
-    err: Palette,
+/// Checks inputs as the flags say.
+pub(super) struct Teller<'a> {
+    pub(super) flags: &'a Check,
+    pub(super) out: Palette,
+    pub(super) err: Palette,
 }
 
 impl Teller<'_> {
-    fn tell(&self, found: Found) -> Printout {
+    pub(super) fn tell(&self, found: Found) -> Printout {
         match found {
             Found::Unreadable { file, message } => self.unreadable(&Fault::of_file(file, message)),
             Found::Bad { file, number, error } => self.unreadable(&Fault::of_line(file, number, error)),

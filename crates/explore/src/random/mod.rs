@@ -5,11 +5,14 @@
 //! run is given by its seed. If runs are long, the modification order is the order in which writes come, and a read
 //! chooses among the newest writes that it may read; then the cost of a step does not grow with the run.
 
-use crate::exploration::{Counts, Ending, Nexts, Run, admit, may_leave_loop, may_read};
+mod schedule;
+
+use crate::exploration::{Counts, Ending, Nexts, Run, admit, may_read};
 use crate::graph::{Graph, INITIAL};
 use crate::model::Model;
-use crate::program::{Next, Program, Step};
+use crate::program::{Next, Program, Step, Value};
 use crate::trace::Taken;
+use schedule::State;
 
 /// Runs with more steps than this are [straight](Graph::straight): their cost is in proportion to their steps.
 const LONG: usize = 2000;
@@ -69,8 +72,15 @@ pub struct Sampler<P> {
     /// The steps of this run at which a thread loses its priority, and the reads that are not ordinary.
     changes: Vec<usize>,
     surprises: Vec<usize>,
+    /// By thread: what is known of whether it can go on.
+    states: Vec<State>,
+    /// By thread: how many writes there were when it could not go on for want of a value. Without another write, it
+    /// still cannot.
+    asleep: Vec<u32>,
+    /// By thread: if it is at the start of a loop that waits, the value with which it would go round once more.
+    stale: Vec<Option<Value>>,
     /// The threads that can go on, and the sources of a read.
-    ready: Vec<(u32, Step)>,
+    ready: Vec<u32>,
     sources: Vec<u32>,
 }
 
@@ -89,6 +99,9 @@ impl<P: Program> Sampler<P> {
             priorities: Vec::new(),
             changes: Vec::new(),
             surprises: Vec::new(),
+            states: Vec::new(),
+            asleep: Vec::new(),
+            stale: Vec::new(),
             ready: Vec::new(),
             sources: Vec::new(),
         }
@@ -143,6 +156,7 @@ impl<P: Program> Sampler<P> {
                 None => {
                     self.strategy = Strategy::Pct { depth: 1 };
                     self.priorities = (0..i64::from(self.graph.thread_count())).rev().collect();
+                    self.states.clear();
                     let Some((thread, _)) = self.choose(usize::MAX) else { break };
                     (thread, None)
                 }
@@ -181,7 +195,7 @@ impl<P: Program> Sampler<P> {
                 }
                 _ => self.graph.push_plain(thread, step, 0, stamp),
             }
-            if self.nexts.of(&mut self.program, &self.graph, thread) == Next::Failed {
+            if *self.nexts.of(&mut self.program, &self.graph, thread) == Next::Failed {
                 break;
             }
         }
@@ -194,23 +208,46 @@ impl<P: Program> Sampler<P> {
     /// not tried again.
     fn read_any(&mut self, thread: u32, step: Step, stamp: u32) {
         let Some(location) = step.location() else { return };
-        let Self { graph, sources, random, .. } = self;
-        let accepts = |&source: &u32| step.until().is_none_or(|it| it.accepts(graph.value_of(location, source)));
+        let (until, stale) = (step.until(), self.stale[thread as usize].take());
+        let Self { graph, sources, .. } = self;
+        let writes = &graph.locations[location as usize].writes;
+        let value = |source: u32| graph.value_of(location, source);
         sources.clear();
-        sources.extend(graph.locations[location as usize].writes.iter().copied().filter(accepts));
+        if until.is_none() && stale.is_none() {
+            sources.extend_from_slice(writes);
+        } else {
+            let accepts = |value: Value| stale != Some(value) && until.is_none_or(|until| until.accepts(value));
+            sources.extend(writes.iter().copied().filter(|&source| accepts(value(source))));
+        }
+        if self.try_sources(thread, step, stamp) {
+            return;
+        }
+        // What the loop was woken for may have gone since.
+        let Self { graph, sources, .. } = self;
+        let is_stale = |&source: &u32| stale == Some(graph.value_of(location, source));
+        sources.extend(graph.locations[location as usize].writes.iter().copied().filter(is_stale));
+        let is_added = self.try_sources(thread, step, stamp);
+        debug_assert!(is_added, "a read that can go on has a source");
+    }
+
+    /// Adds a read or rmw with one of the sources at hand. False if it may have none of them.
+    fn try_sources(&mut self, thread: u32, step: Step, stamp: u32) -> bool {
+        let Self { graph, sources, random, .. } = self;
         while !sources.is_empty() {
             let source = sources.swap_remove(random.below(sources.len()));
-            if !graph.push_read(thread, step, source, stamp) {
+            if graph.told_by_coherence(thread, &step, source) == Some(false)
+                || !graph.push_read(thread, step, source, stamp)
+            {
                 continue;
             }
             let read = graph.events.last().map_or(0, |event| event.read);
             let writes = matches!(step, Step::Rmw { update, .. } if update.apply(read).is_some());
             if (!writes || graph.push_update(stamp)) && graph.holds() {
-                return;
+                return true;
             }
             graph.pop();
         }
-        debug_assert!(false, "a read that can go on has a source");
+        false
     }
 
     /// Adds a read or rmw with a source that it may have.
@@ -233,6 +270,7 @@ impl<P: Program> Sampler<P> {
                 Step::Read { .. } | Step::Rmw { .. } => {
                     if self.graph.is_straight() || matches!(self.strategy, Strategy::Pctwm { .. }) {
                         self.find_sources(thread, step);
+                        self.leave_stale(thread, step);
                         let source = self.pick(thread, step, reads);
                         self.read(thread, step, source, stamp);
                     } else {
@@ -248,6 +286,9 @@ impl<P: Program> Sampler<P> {
                 _ => self.graph.push_plain(thread, step, 0, stamp),
             }
             steps += 1;
+            if let Step::Spawn(child) = step {
+                steps += self.run_on(child, steps);
+            }
             steps += self.run_on(thread, steps);
         }
         (steps, reads)
@@ -258,13 +299,16 @@ impl<P: Program> Sampler<P> {
     fn run_on(&mut self, thread: u32, steps: usize) -> usize {
         let mut count = 0;
         while self.graph.race().is_none()
-            && let Some(step @ (Step::Access { .. } | Step::Begin)) =
-                self.nexts.step(&mut self.program, &self.graph, thread)
+            && let &Next::Step(step @ (Step::Access { .. } | Step::Begin)) =
+                self.nexts.of(&mut self.program, &self.graph, thread)
         {
             self.nexts.forget(thread);
             admit(&mut self.graph, &self.program, step);
             self.graph.push_plain(thread, step, 0, (steps + count) as u32);
             count += 1;
+        }
+        if let Some(state) = self.states.get_mut(thread as usize) {
+            *state = State::Unknown;
         }
         count
     }
@@ -275,6 +319,9 @@ impl<P: Program> Sampler<P> {
         self.program.rewound();
         self.nexts.forget_all();
         self.priorities.clear();
+        self.states.clear();
+        self.asleep.clear();
+        self.stale.clear();
         for thread in 0..self.program.threads() {
             self.graph.admit_thread(thread);
         }
@@ -291,60 +338,6 @@ impl<P: Program> Sampler<P> {
         self.surprises.extend((0..surprises).map(|_| random.below(reads.max(1))));
     }
 
-    /// The thread that goes on, and its step.
-    fn choose(&mut self, now: usize) -> Option<(u32, Step)> {
-        self.ready.clear();
-        for thread in 0..self.graph.thread_count() {
-            if let Next::Spins(steps) = self.nexts.of(&mut self.program, &self.graph, thread)
-                && may_leave_loop(&mut self.graph, thread, steps)
-            {
-                self.program.wake(thread, &self.graph);
-                self.nexts.forget(thread);
-            }
-            let Some(step) = self.nexts.step(&mut self.program, &self.graph, thread) else { continue };
-            admit(&mut self.graph, &self.program, step);
-            if step.until().is_some() && !self.has_source(thread, step) {
-                continue;
-            }
-            self.ready.push((thread, step));
-        }
-        if self.ready.is_empty() {
-            return None;
-        }
-        if self.strategy == Strategy::Uniform {
-            let at = self.random.below(self.ready.len());
-            return Some(self.ready[at]);
-        }
-        while self.priorities.len() < self.graph.thread_count() as usize {
-            let priority = self.random.below(1 << 40) as i64;
-            self.priorities.push(priority);
-        }
-        let priority = |&&(thread, _): &&(u32, Step)| self.priorities[thread as usize];
-        let first = *self.ready.iter().max_by_key(priority)?;
-        if !self.changes.contains(&now) {
-            return Some(first);
-        }
-        // Below all others, and below those that were lowered before.
-        let lowest = self.priorities.iter().copied().min().unwrap_or(0).min(0) - 1;
-        self.priorities[first.0 as usize] = lowest;
-        self.ready.iter().max_by_key(|(thread, _)| self.priorities[*thread as usize]).copied()
-    }
-
-    /// Whether there is a write that a step may read.
-    fn has_source(&mut self, thread: u32, step: Step) -> bool {
-        if self.graph.is_straight() {
-            self.find_sources(thread, step);
-            return !self.sources.is_empty();
-        }
-        let Some(location) = step.location() else { return false };
-        // The newest is the most likely one.
-        (0..self.graph.locations[location as usize].writes.len()).rev().any(|write| {
-            let source = self.graph.locations[location as usize].writes[write];
-            let value = self.graph.value_of(location, source);
-            step.until().is_none_or(|until| until.accepts(value)) && may_read(&mut self.graph, thread, step, source)
-        })
-    }
-
     /// The writes that a step may read.
     fn find_sources(&mut self, thread: u32, step: Step) {
         self.sources.clear();
@@ -358,6 +351,17 @@ impl<P: Program> Sampler<P> {
             if step.until().is_none_or(|until| until.accepts(value)) && may_read(&mut self.graph, thread, step, source)
             {
                 self.sources.push(source);
+            }
+        }
+    }
+
+    /// Leaves out the sources with which a loop would go round once more.
+    fn leave_stale(&mut self, thread: u32, step: Step) {
+        let Self { graph, sources, stale, .. } = self;
+        if let (Some(stale), Some(location)) = (stale[thread as usize].take(), step.location()) {
+            let is_fresh = |source: &u32| graph.value_of(location, *source) != stale;
+            if sources.iter().any(is_fresh) {
+                sources.retain(is_fresh);
             }
         }
     }
@@ -382,7 +386,7 @@ impl<P: Program> Sampler<P> {
         let Self { nexts, program, graph, .. } = self;
         let (mut is_complete, mut is_stopped, mut is_bounded) = (true, false, false);
         for thread in 0..graph.thread_count() {
-            match nexts.of(program, graph, thread) {
+            match *nexts.of(program, graph, thread) {
                 Next::Finished => {}
                 Next::Failed => return Ending::Failed,
                 Next::Bounded => is_bounded = true,

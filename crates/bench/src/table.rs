@@ -1,0 +1,136 @@
+//! Tables: for the terminal, and in Markdown.
+
+use std::fmt::Write;
+
+use crate::{About, Role, Rows, Series};
+
+/// A table.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// What it shows.
+    pub title: String,
+    /// The names of the columns.
+    pub head: Vec<String>,
+    /// The lines; each has as many cells as the head.
+    pub lines: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table without lines.
+    pub fn new(title: &str, head: &[&str]) -> Self {
+        Self { title: title.to_owned(), head: head.iter().map(|&cell| cell.to_owned()).collect(), lines: Vec::new() }
+    }
+
+    /// Adds a line.
+    pub fn line(&mut self, cells: Vec<String>) {
+        self.lines.push(cells);
+    }
+
+    /// The table as text: the first column to the left, the others to the right.
+    pub fn text(&self) -> String {
+        let width = |column: usize| {
+            let cells = std::iter::once(&self.head).chain(&self.lines).filter_map(|line| line.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..self.head.len()).map(width).collect();
+        let mut text = format!("{}\n", self.title);
+        for line in std::iter::once(&self.head).chain(&self.lines) {
+            for (at, (cell, &width)) in line.iter().zip(&widths).enumerate() {
+                let _ = if at == 0 { write!(text, "  {cell:<width$}") } else { write!(text, "  {cell:>width$}") };
+            }
+            text.truncate(text.trim_end().len());
+            text.push('\n');
+        }
+        text
+    }
+
+    /// The table in Markdown.
+    pub fn markdown(&self) -> String {
+        let mut text = format!("{}\n\n", self.title);
+        let mut row = |cells: &mut dyn Iterator<Item = &str>| {
+            let _ = writeln!(text, "| {} |", cells.collect::<Vec<_>>().join(" | "));
+        };
+        row(&mut self.head.iter().map(String::as_str));
+        row(&mut (0..self.head.len()).map(|at| if at == 0 { "---" } else { "---:" }));
+        for line in &self.lines {
+            row(&mut line.iter().map(String::as_str));
+        }
+        text
+    }
+}
+
+/// Seconds, in milliseconds with three digits that matter.
+pub fn milliseconds(seconds: f64) -> String {
+    let value = seconds * 1e3;
+    let digits = (2 - value.log10().floor() as i32).clamp(0, 4) as usize;
+    format!("{value:.digits$}")
+}
+
+/// A part of a whole in percent.
+pub fn percent(part: f64) -> String {
+    format!("{:.2}%", part * 100.0)
+}
+
+/// A ratio.
+pub fn ratio(value: f64) -> String {
+    if value >= 100.0 { format!("{value:.0}") } else { format!("{value:.2}") }
+}
+
+/// The average time of each series at each point, and how many times the paper's best takes what Seriatim takes. A time
+/// is marked with + if some samples were not decided.
+pub fn seconds(about: &About, series: &[Series], rows: &Rows) -> Table {
+    let is_compared = series.iter().any(|it| it.role == Role::Ours);
+    let mut head = vec![about.points];
+    head.extend(series.iter().map(|it| it.name));
+    if is_compared {
+        head.extend(["best of the paper / seriatim", "with certificate"]);
+    }
+    let mut table = Table::new("Milliseconds a history, average; + if some were not decided within the limit.", &head);
+    for (at, point) in rows.points().iter().enumerate() {
+        let mut line = vec![point.label.clone()];
+        for it in series {
+            line.push(rows.mean(at, it.name, "seconds").map_or_else(
+                || "-".to_owned(),
+                |seconds| {
+                    let is_open = rows.sum(at, it.name, "undecided") > 0.0;
+                    format!("{}{}", milliseconds(seconds), if is_open { "+" } else { "" })
+                },
+            ));
+        }
+        if is_compared {
+            for role in [Role::Ours, Role::OursCertified] {
+                line.push(advantage(series, rows, at, role).map_or_else(|| "-".to_owned(), ratio));
+            }
+        }
+        table.line(line);
+    }
+    table
+}
+
+/// How many times as long as Seriatim the best algorithm of the paper takes at a point, on average.
+pub fn advantage(series: &[Series], rows: &Rows, point: usize, role: Role) -> Option<f64> {
+    let time = |it: &Series| rows.mean(point, it.name, "seconds");
+    let best = series.iter().filter(|it| it.role == Role::Paper).filter_map(time).min_by(f64::total_cmp)?;
+    let ours = series.iter().filter(|it| it.role == role).filter_map(time).min_by(f64::total_cmp)?;
+    Some(best / ours)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned() {
+        let mut table = Table::new("t", &["a", "long"]);
+        table.line(vec!["xyz".to_owned(), "1".to_owned()]);
+        assert_eq!(table.text(), "t\n  a    long\n  xyz     1\n");
+        assert_eq!(table.markdown(), "t\n\n| a | long |\n| --- | ---: |\n| xyz | 1 |\n");
+    }
+
+    #[test]
+    fn three_digits_that_matter() {
+        assert_eq!(milliseconds(1.2345), "1234");
+        assert_eq!(milliseconds(0.012_345), "12.3");
+        assert_eq!(milliseconds(0.000_012_345), "0.0123");
+    }
+}

@@ -1,0 +1,30 @@
+//! All experiments run, quickly: algorithms agree, every experiment has tables, plots and a judgement.
+
+use bench::{Options, Scale};
+
+#[test]
+fn all_experiments_run() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let scale = Scale { is_quick: true, share: 100, limit: None, distance: 4, seed: 1 };
+    let options = Options { scale, folder: folder.path().to_owned(), resume: false, progress: false };
+    let mut texts = Vec::new();
+    let finished = bench::run(bench::papers::all(), &options, &mut |text| texts.push(text.to_owned()));
+    let finished = finished.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(finished.len(), bench::papers::all().len());
+    assert_eq!(texts.len(), finished.len() + 1, "one text for each, and the summary");
+    for done in &finished {
+        let name = done.experiment.about().name;
+        assert!(!done.rows.all().is_empty(), "{name} measured nothing");
+        assert!(done.rows.all().iter().all(|row| row.value.is_finite()), "{name}");
+        assert!(!done.experiment.plots(&done.rows).is_empty(), "{name} has no plot");
+        assert!(folder.path().join(format!("{name}.csv")).exists(), "{name}");
+    }
+    assert!(folder.path().join("report.md").exists());
+
+    // What was measured is not measured again.
+    let again = Options { resume: true, ..options };
+    let resumed = bench::run(bench::papers::all(), &again, &mut |_| ()).unwrap_or_else(|error| panic!("{error}"));
+    for (first, second) in finished.iter().zip(&resumed) {
+        assert_eq!(first.rows.all(), second.rows.all(), "{}", first.experiment.about().name);
+    }
+}
