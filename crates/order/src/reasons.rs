@@ -1,9 +1,9 @@
 //! Why an event is before another in a saturated order: the cheapest path of hops that justifies it.
 //!
 //! A hop is along a chain, along the base (edges that hold from the start, which only the user knows), or a derived
-//! edge of the order. What a hop is called is up to the user ([`Hops`]). Paths are not stored. The search goes backwards
-//! from the end and stays between the two ends. Clocks only grow, so an event that is not after the begin now was not
-//! after it when an edge was derived.
+//! edge of the order. What a hop is called is up to the user ([`Hops`]). Paths are not stored. The search goes
+//! backwards from the end and stays between the two ends. Clocks only grow, so an event that is not after the begin now
+//! was not after it when an edge was derived.
 
 use rustc_hash::FxHashMap;
 

@@ -18,7 +18,8 @@ use super::{CHECK_STATUS, Reading, one_of};
 #[derive(Clone, Args)]
 #[command(after_long_help = monitor_help())]
 pub(crate) struct Monitor {
-    /// The model. Without this flag: `linearizable` for a stream with calls and returns, `serializable` for transactions
+    /// The model. Without this flag: `linearizable` for a stream with calls and returns, `serializable` for
+    /// transactions
     #[arg(short, long, value_name = "MODEL", value_parser = monitored())]
     pub(crate) model: Option<Model>,
 

@@ -6,24 +6,24 @@
 //! - A transaction that reads from one that has not ended waits for that end. The next ones of its session wait, too.
 //! - A value that nobody wrote so far can only come from a transaction that had begun when the read returned. So a
 //!   transaction that read such a value waits until all transactions have ended that were open when it ended itself.
-//!   Then the value is from nowhere (`thin-air`, or `G1a`). If lines say nothing about time ([`Transactions::set_untimed`]),
-//!   it waits for the end of the stream.
+//!   Then the value is from nowhere (`thin-air`, or `G1a`). If lines say nothing about time
+//!   ([`Transactions::set_untimed`]), it waits for the end of the stream.
 //! - Transactions that wait for each other are a cycle of session order and reads-from: `G1c`.
 //!
 //! **What is decided.** The transactions that are looked at are closed under session order and reads-from. After every
 //! event the monitor says what the checker would say of these. A part of an allowed history that is closed so is
 //! allowed, so a violation is one of the whole stream. At the end of the stream, all transactions are looked at.
-//! - `read-committed`, `read-atomic`, `causal`: exact. A commit order exists exactly if session order, reads-from, known
-//!   versions of lists and the pairs that the level forces have no cycle. All pairs that a transaction forces are found
-//!   when it is looked at, by the clocks of [`graph`].
+//! - `read-committed`, `read-atomic`, `causal`: exact. A commit order exists exactly if session order, reads-from,
+//!   known versions of lists and the pairs that the level forces have no cycle. All pairs that a transaction forces are
+//!   found when it is looked at, by the clocks of [`graph`].
 //! - `serializable`: every violation is one. The pairs that follow from the order so far are forced, and
 //!   anti-dependencies follow. That is all there is to know on lists, and on registers where every writer reads its key
 //!   first. Silence is also a proof if every read returned the newest version: then the stream is a witness. Otherwise
 //!   the order of blind writes stays undecided, and the monitor says so ([`Transactions::doubt`]).
 //!
-//! **What is forgotten.** The last transactions are kept ([`Transactions::set_window`]), and with them the newest version
-//! of each key and the last transaction of each session. Of what is forgotten, the first and the last writer of each
-//! key and session stay as numbers. They tell whether it could have mattered:
+//! **What is forgotten.** The last transactions are kept ([`Transactions::set_window`]), and with them the newest
+//! version of each key and the last transaction of each session. Of what is forgotten, the first and the last writer of
+//! each key and session stay as numbers. They tell whether it could have mattered:
 //! - A read whose transaction knows of a forgotten writer of the key would force that writer before the version that it
 //!   returns. If that version is known to come after the last forgotten writer anyway, nothing is lost. This is so once
 //!   the sessions have made progress. Otherwise there is a doubt, and the verdict at the end is `unknown`.
