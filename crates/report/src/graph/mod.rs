@@ -106,7 +106,7 @@ impl<'a> Graph<'a> {
 
     /// The graph in the language of Graphviz.
     pub fn to_dot(&self) -> String {
-        let mut dot = String::from("digraph violation {\n  rankdir = TB;\n  labelloc = t;\n");
+        let mut dot = String::from("digraph execution {\n  rankdir = TB;\n  labelloc = t;\n");
         let _ = writeln!(dot, "  label = {};", quoted(&[&self.title]));
         dot.push_str("  node [shape = box, style = \"rounded,filled\", fontname = \"monospace\"];\n");
         dot.push_str("  edge [fontname = \"sans-serif\", fontsize = 11];\n");
