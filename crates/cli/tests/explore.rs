@@ -168,7 +168,7 @@ exists (x=1 /\\ 1:r=7)
             let drawing = std::fs::read_to_string(witness.replace(".hist", ".dot")).unwrap();
             assert!(drawing.starts_with("digraph") && drawing.contains("->"), "{drawing}");
             let picture = std::fs::read_to_string(witness.replace(".hist", ".svg")).unwrap();
-            assert!(picture.starts_with("<svg") && picture.contains(">rf<"), "{picture}");
+            assert!(picture.starts_with("<svg") && picture.contains(">po<"), "{picture}");
         }
     }
     let ran = seriatim(["explore", "--witness", &path, &path]);

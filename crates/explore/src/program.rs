@@ -257,6 +257,12 @@ pub trait Program {
     /// What a thread does after the steps that it has in the graph. [`Graph::value`] is what it read.
     fn next(&mut self, thread: u32, graph: &Graph) -> Next;
 
+    /// The same in a random run, in which nothing is taken back. The program may add steps of the thread to the graph
+    /// by itself, if they are accesses that are only checked for races.
+    fn advance(&mut self, thread: u32, graph: &mut Graph) -> Next {
+        self.next(thread, graph)
+    }
+
     /// The graph has lost events, or some of its reads have other values. Until this is called, it only grows. The
     /// answer is whether all that [`next`](Self::next) has said must be asked again.
     fn rewound(&mut self) -> bool {

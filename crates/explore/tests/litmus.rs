@@ -92,6 +92,8 @@ const TABLE: &[Row] = &[
     ),
     ("2+2W+4sc", &["Wx1.sc Wy2.sc", "Wy1.sc Wx2.sc"], r"x=1 /\ y=1", [N, N, Y, N, N]),
     ("2+2W+scfs", &["Wx1.rlx F.sc Wy2.rlx", "Wy1.rlx F.sc Wx2.rlx"], r"x=1 /\ y=1", [N, N, Y, N, N]),
+    ("2+2W+2sc+scf", &["Wx1.sc Wy2.sc", "Wy1.rlx F.sc Wx2.rlx"], r"x=1 /\ y=1", [N, N, Y, N, N]),
+    ("RWC+3sc+scf", &["Wx1.sc", "Rx.sc Ry.sc", "Wy1.rlx F.sc Rx.rlx"], r"1:r0=1 /\ 1:r1=0 /\ 2:r2=0", [N, N, Y, N, N]),
     ("2+2W+rel", &["Wx1.rel Wy2.rel", "Wy1.rel Wx2.rel"], r"x=1 /\ y=1", [Y, Y, Y, N, N]),
     (
         "SB+rfis",

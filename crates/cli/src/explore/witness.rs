@@ -107,7 +107,6 @@ fn story(history: &History, model: Model) -> Story {
             part.edges.push(edge(from, to, Kind::ReadsFrom));
         }
     }
-    part.core = (0..story.nodes.len()).collect();
     story.parts.push(part);
     story
 }

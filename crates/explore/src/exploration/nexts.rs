@@ -26,6 +26,21 @@ impl Nexts {
         })
     }
 
+    /// The same in a random run ([`Program::advance`]), in which no event waits.
+    pub(crate) fn advance(&mut self, program: &mut impl Program, graph: &mut Graph, thread: u32) -> &Next {
+        let at = thread as usize;
+        if self.0.len() <= at {
+            self.0.resize(at + 1, None);
+        }
+        self.0[at].get_or_insert_with(|| {
+            if thread >= program.threads() && graph.is_empty(thread) {
+                Next::Step(Step::Begin)
+            } else {
+                program.advance(thread, graph)
+            }
+        })
+    }
+
     /// Whether nothing but a value keeps a thread from going on.
     pub(crate) fn is_ready(&mut self, program: &mut impl Program, graph: &Graph, thread: u32) -> bool {
         match *self.of(program, graph, thread) {

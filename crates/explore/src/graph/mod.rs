@@ -159,8 +159,13 @@ pub(crate) fn count_within<T>(list: &[T], is_within: impl Fn(&T) -> bool) -> usi
 /// The last access of a row among the first `limit` events of its thread.
 #[inline]
 pub(crate) fn last_within(row: &[Access], limit: u32) -> Option<&Access> {
-    let within = count_within(row, |access| access.index <= limit);
-    within.checked_sub(1).map(|last| &row[last])
+    match row {
+        [.., last] if last.index <= limit => Some(last),
+        _ => {
+            let within = count_within(row, |access| access.index <= limit);
+            within.checked_sub(1).map(|last| &row[last])
+        }
+    }
 }
 
 #[derive(Debug, Default)]

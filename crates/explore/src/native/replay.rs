@@ -347,6 +347,9 @@ impl Native {
         let coroutine = running.coroutine.as_mut()?;
         let context = running.context.as_deref().map_or(std::ptr::null(), std::ptr::from_ref);
         let answer = self.run.enter(context, || coroutine.resume(value));
+        if self.run.has_added.take() {
+            self.accept_added(thread);
+        }
         while !self.run.spawned.borrow().is_empty() {
             let spawned = self.run.spawned.borrow_mut().remove(0);
             self.create(spawned);
@@ -440,6 +443,8 @@ impl Native {
     fn round(&mut self, thread: u32, code: Code) -> Option<usize> {
         const MOST_STEPS: usize = 64;
         const MOST_HINTS: usize = 1000;
+        // What the thread does now is no event.
+        let graph = self.run.graph.replace(std::ptr::null_mut());
         let [mut round, mut last] = mem::take(&mut self.rounds);
         round.clear();
         last.clear();
@@ -499,6 +504,7 @@ impl Native {
             }
         };
         self.rounds = [round, last];
+        self.run.graph.set(graph);
         answer
     }
 
@@ -508,17 +514,20 @@ impl Native {
             self.restart();
         }
         while self.replayed < count && !self.must_begin_again && self.finding.is_none() {
-            self.replay(self.replayed, graph);
+            if let Some((thread, value)) = self.accept(self.replayed, graph) {
+                self.resume(thread, value);
+            }
         }
     }
 
     #[inline]
-    fn replay(&mut self, slot: usize, graph: &Graph) {
+    /// Lets a thread have an event. The answer is the thread that goes on, and the value that it gets.
+    fn accept(&mut self, slot: usize, graph: &Graph) -> Option<(u32, Value)> {
         let event = &graph.events[slot];
         let thread = event.thread as usize;
         self.replayed += 1;
         if event.waits() {
-            return;
+            return None;
         }
         let Self { threads, run, names, .. } = self;
         let mut objects = run.objects.borrow_mut();
@@ -574,27 +583,35 @@ impl Native {
             let finding =
                 Finding::Race([self.place(owner, had) + " (which made it before)", self.place(event.thread, mine)]);
             self.finding.get_or_insert(finding);
-            return;
+            return None;
         }
-        self.resume(event.thread, value);
-    }
-}
-
-impl Program for Native {
-    fn threads(&self) -> u32 {
-        1
+        Some((event.thread, value))
     }
 
-    fn initial(&self, location: u32) -> Value {
-        self.names.initial[location as usize]
-    }
-
-    fn next(&mut self, thread: u32, graph: &Graph) -> Next {
-        // What comes after a race has no meaning.
-        if graph.race().is_some() || self.must_begin_again {
-            return Next::Stopped;
+    /// What a thread has added to the graph by itself.
+    #[cold]
+    fn accept_added(&mut self, thread: u32) {
+        let running = &mut self.threads[thread as usize];
+        let Some(context) = &running.context else { return };
+        let mut added = context.added.borrow_mut();
+        self.replayed += added.len();
+        running.had += added.len() as u32;
+        let is_pure = |&(step, _): &(Step, Code)| matches!(step, Step::Access { writes: false, .. });
+        let after = added.iter().rposition(|added| !is_pure(added)).map_or(0, |last| last + 1);
+        if after > 0 {
+            running.pure.clear();
+            running.values.clear();
+            (running.hints, running.last_hint) = (0, None);
         }
-        self.follow(graph, graph.events.len());
+        for &(step, _) in &added[after..] {
+            running.pure.push(step);
+            running.values.push(0);
+        }
+        running.places.extend(added.drain(..).map(|(_, code)| code));
+    }
+
+    /// What a thread wants, now that all events were replayed.
+    fn wanted(&mut self, thread: u32, graph: &Graph) -> Next {
         if self.finding.is_some() {
             return Next::Failed;
         }
@@ -616,6 +633,43 @@ impl Program for Native {
             Pending::Finished => Next::Finished,
             Pending::Failed(_) => Next::Failed,
         }
+    }
+}
+
+impl Program for Native {
+    fn threads(&self) -> u32 {
+        1
+    }
+
+    fn initial(&self, location: u32) -> Value {
+        self.names.initial[location as usize]
+    }
+
+    fn next(&mut self, thread: u32, graph: &Graph) -> Next {
+        // What comes after a race has no meaning.
+        if graph.race().is_some() || self.must_begin_again {
+            return Next::Stopped;
+        }
+        self.follow(graph, graph.events.len());
+        self.wanted(thread, graph)
+    }
+
+    fn advance(&mut self, thread: u32, graph: &mut Graph) -> Next {
+        if graph.race().is_some() || self.must_begin_again {
+            return Next::Stopped;
+        }
+        let count = graph.events.len();
+        self.follow(graph, count.saturating_sub(1));
+        if self.replayed < count
+            && !self.must_begin_again
+            && self.finding.is_none()
+            && let Some((going, value)) = self.accept(self.replayed, graph)
+        {
+            self.run.graph.set(graph);
+            self.resume(going, value);
+            self.run.graph.set(std::ptr::null_mut());
+        }
+        self.wanted(thread, graph)
     }
 
     fn rewound(&mut self) -> bool {

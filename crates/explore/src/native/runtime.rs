@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 use super::place::{Kind, Look, written};
 use super::sync::Counter;
 use super::thread::Thread;
-use crate::graph::NONE;
+use crate::graph::{Graph, NONE};
 use crate::program::{Step, Value};
 
 /// A place in the code.
@@ -56,6 +56,8 @@ pub(super) struct Context {
     yielder: Cell<*const Yielder<Value, ()>>,
     /// What the thread wants.
     pub(super) request: Cell<Option<Request>>,
+    /// The accesses that it has added to the graph by itself.
+    pub(super) added: RefCell<Vec<(Step, Code)>>,
     /// How many threads it has made.
     made: Cell<u32>,
     /// How many events it has had.
@@ -69,6 +71,7 @@ impl Context {
             handle,
             yielder: Cell::new(ptr::null()),
             request: Cell::new(None),
+            added: RefCell::default(),
             made: Cell::new(0),
             had: Cell::new(0),
             locals: RefCell::default(),
@@ -168,6 +171,10 @@ pub(super) struct Run {
     pub(super) counting: Cell<Counting>,
     /// What of counted references must be modelled for this program.
     pub(super) wanted_counting: Cell<Counting>,
+    /// The graph, while a thread of a random run may add to it.
+    pub(super) graph: Cell<*mut Graph>,
+    /// Whether it has.
+    pub(super) has_added: Cell<bool>,
     /// Whether several workers explore the code, and the data that this one has claimed in this execution.
     is_shared: Cell<bool>,
     claimed: RefCell<Vec<usize>>,
@@ -252,6 +259,8 @@ impl Run {
             is_in_allocator: Cell::new(false),
             counting: Cell::new(counting),
             wanted_counting: Cell::new(counting),
+            graph: Cell::new(ptr::null_mut()),
+            has_added: Cell::new(false),
             is_shared: Cell::new(false),
             claimed: RefCell::default(),
             must_be_alone: Cell::new(false),
@@ -346,7 +355,39 @@ impl Run {
         {
             return value;
         }
+        if let Step::Access { location, writes } = step
+            && self.add_access(location, writes, code)
+        {
+            return 0;
+        }
         self.ask(Request::Step(step, kind, code))
+    }
+
+    /// Adds an access to the graph at once, without another thread having its turn. False if that is not possible.
+    fn add_access(&self, place: u32, writes: bool, code: Code) -> bool {
+        let (graph, context) = (self.graph.get(), self.current.get());
+        if graph.is_null() || context.is_null() {
+            return false;
+        }
+        let Object { location, birth, .. } = self.objects.borrow()[place as usize];
+        // SAFETY: it is set while a thread is let run, and then nobody else uses the graph. The context lives as long
+        // as the thread.
+        let (graph, context) = unsafe { (&mut *graph, &*context) };
+        let thread = context.handle.number();
+        if location >= graph.location_count() || birth.is_some_and(|(owner, _)| owner != thread) {
+            return false;
+        }
+        let stamp = graph.events.len() as u32;
+        graph.push_plain(thread, Step::Access { location, writes }, 0, stamp);
+        let has_race = graph.race().is_some();
+        context.had.set(context.had.get() + 1);
+        self.has_added.set(true);
+        context.added.borrow_mut().push((Step::Access { location: place, writes }, code));
+        if has_race {
+            // What comes after a race has no meaning.
+            self.ask(Request::Stop(code));
+        }
+        true
     }
 
     fn ask(&self, request: Request) -> Value {

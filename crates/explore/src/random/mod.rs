@@ -231,6 +231,8 @@ impl<P: Program> Sampler<P> {
     }
 
     /// Adds a read or rmw with one of the sources at hand. False if it may have none of them.
+    #[allow(clippy::inline_always)] // it is called twice, and almost always once
+    #[inline(always)]
     fn try_sources(&mut self, thread: u32, step: Step, stamp: u32) -> bool {
         let Self { graph, sources, random, .. } = self;
         while !sources.is_empty() {
@@ -262,10 +264,10 @@ impl<P: Program> Sampler<P> {
     /// Fills the graph with an execution. The answer is how many steps and reads it has.
     fn execute(&mut self, seed: u64) -> (usize, usize) {
         self.start(seed);
-        let (mut steps, mut reads) = (0, 0);
-        while let Some((thread, step)) = self.choose(steps) {
+        let mut reads = 0;
+        while let Some((thread, step)) = self.choose(self.graph.events.len()) {
             self.nexts.forget(thread);
-            let stamp = steps as u32;
+            let stamp = self.graph.events.len() as u32;
             match step {
                 Step::Read { .. } | Step::Rmw { .. } => {
                     if self.graph.is_straight() || matches!(self.strategy, Strategy::Pctwm { .. }) {
@@ -285,32 +287,29 @@ impl<P: Program> Sampler<P> {
                 }
                 _ => self.graph.push_plain(thread, step, 0, stamp),
             }
-            steps += 1;
             if let Step::Spawn(child) = step {
-                steps += self.run_on(child, steps);
+                self.run_on(child);
             }
-            steps += self.run_on(thread, steps);
+            self.run_on(thread);
         }
-        (steps, reads)
+        (self.graph.events.len(), reads)
     }
 
     /// Adds the next steps of a thread as long as no other thread can tell when they happen: accesses that are only
-    /// checked for races, which are found in whatever order, and the beginning of the thread. The answer is how many.
-    fn run_on(&mut self, thread: u32, steps: usize) -> usize {
-        let mut count = 0;
+    /// checked for races, which are found in whatever order, and the beginning of the thread.
+    fn run_on(&mut self, thread: u32) {
         while self.graph.race().is_none()
             && let &Next::Step(step @ (Step::Access { .. } | Step::Begin)) =
-                self.nexts.of(&mut self.program, &self.graph, thread)
+                self.nexts.advance(&mut self.program, &mut self.graph, thread)
         {
             self.nexts.forget(thread);
             admit(&mut self.graph, &self.program, step);
-            self.graph.push_plain(thread, step, 0, (steps + count) as u32);
-            count += 1;
+            let stamp = self.graph.events.len() as u32;
+            self.graph.push_plain(thread, step, 0, stamp);
         }
         if let Some(state) = self.states.get_mut(thread as usize) {
             *state = State::Unknown;
         }
-        count
     }
 
     fn start(&mut self, seed: u64) {

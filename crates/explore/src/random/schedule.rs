@@ -54,7 +54,7 @@ impl<P: Program> Sampler<P> {
     fn state(&mut self, thread: u32) -> State {
         let state = &mut self.states[thread as usize];
         if *state == State::Unknown {
-            *state = match *self.nexts.of(&mut self.program, &self.graph, thread) {
+            *state = match *self.nexts.advance(&mut self.program, &mut self.graph, thread) {
                 Next::Spins(steps) => State::Spins(steps),
                 Next::Step(Step::Begin) => State::Begins,
                 Next::Step(Step::Join(child)) => State::Joins(child),

@@ -1,12 +1,14 @@
 //! The graph of a violation: the operations that clash, and the edges between them, as DOT, Mermaid and SVG.
 //!
 //! The graph shows the last part of a story, which is the contradiction: its circle, and what the history says itself
-//! of the operations. Threads give x and the order of the operations gives y, so no layout is searched for. The same
+//! of the operations. A story without a contradiction is shown as a whole. Threads give x and the order of the operations gives y, so no layout is searched for. The same
 //! story always gives the same drawing.
 
 mod svg;
 
 use std::fmt::Write as _;
+
+use certificate::Verdict;
 
 use crate::drawing::quoted;
 use crate::lanes::down;
@@ -72,7 +74,9 @@ impl<'a> Graph<'a> {
     /// The nodes in the order in which they are drawn: by the moments of their calls, or each thread in its order and
     /// reads below their writes. Initial values come first.
     fn top_down(&self, part: &Part) -> Vec<usize> {
-        let mut nodes: Vec<usize> = part.core.clone();
+        // Where nothing contradicts, nothing is left out.
+        let is_whole = self.story.verdict == Verdict::Consistent.name();
+        let mut nodes: Vec<usize> = if is_whole { (0..self.story.nodes.len()).collect() } else { part.core.clone() };
         nodes.extend(self.edges.iter().flat_map(|drawn| [drawn.edge.from, drawn.edge.to]));
         nodes.sort_unstable();
         nodes.dedup();
@@ -102,7 +106,7 @@ impl<'a> Graph<'a> {
 
     /// The graph in the language of Graphviz.
     pub fn to_dot(&self) -> String {
-        let mut dot = String::from("digraph violation {\n  rankdir = TB;\n  labelloc = t;\n");
+        let mut dot = String::from("digraph execution {\n  rankdir = TB;\n  labelloc = t;\n");
         let _ = writeln!(dot, "  label = {};", quoted(&[&self.title]));
         dot.push_str("  node [shape = box, style = \"rounded,filled\", fontname = \"monospace\"];\n");
         dot.push_str("  edge [fontname = \"sans-serif\", fontsize = 11];\n");
