@@ -5,12 +5,15 @@
 //! - events, with the fields of JSON Lines: `process`, `type`, `f`, `key`, `value` and so on, in the order in which
 //!   they happened;
 //! - operations with the columns `call` and `return`: the moments at which an operation was called and returned. A row
-//!   without a return is pending. `result` is what it returned.
+//!   without a return is pending. `result` is what it returned. If no row of a history has a call, its rows are
+//!   operations without calls, in their order; among operations with calls, such a row has the type `instant`.
 //!
-//! A column `history` tells histories apart: its rows may be anywhere in the table. Rows become lines of JSON, which
-//! the reader of that format reads, so both have the same meaning.
+//! These are the columns of Parquet files (docs/formats.md), with `header`, and with columns of JSON. A column
+//! `history` tells histories apart: its rows may be anywhere in the table. Rows become lines of JSON, which the reader
+//! of that format reads, so both have the same meaning.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt::Write as _;
 
 use arrow_array::cast::AsArray;
@@ -85,6 +88,8 @@ fn batches(table: &Bound<'_, PyAny>) -> PyResult<Vec<RecordBatch>> {
 /// A line with the moment at which it happened, and the number of its row, which puts equal moments in order.
 struct Event {
     moment: (i64, bool, usize),
+    /// Whether the row has a moment of its own.
+    has_call: bool,
     line: String,
 }
 
@@ -101,19 +106,19 @@ fn texts(batches: &[RecordBatch]) -> Result<Vec<String>, BadCell> {
             return Err(BadCell { row, column: "process or f".to_owned(), message });
         }
         for at in 0..batch.num_rows() {
-            let history = match batch.column_by_name("history") {
-                None => String::new(),
-                Some(column) => cell(column.as_ref(), at, row, "history")?.unwrap_or_default(),
+            let cells = Cells { batch, at, row };
+            let place = match places.entry(cells.get("history")?.unwrap_or_default()) {
+                Entry::Occupied(entry) => *entry.get(),
+                Entry::Vacant(entry) => {
+                    texts.push(cells.get("header")?.map(|header| header + "\n").unwrap_or_default());
+                    events.push(Vec::new());
+                    *entry.insert(texts.len() - 1)
+                }
             };
-            let place = *places.entry(history).or_insert_with(|| {
-                texts.push(String::new());
-                events.push(Vec::new());
-                texts.len() - 1
-            });
             if has_moments {
-                operation(batch, at, row, &mut events[place])?;
+                cells.operation(&mut events[place])?;
             } else {
-                texts[place].push_str(&line(batch, at, row, &FIELDS)?);
+                texts[place].push_str(&line(&cells.fields(&FIELDS)?));
             }
             row += 1;
         }
@@ -127,60 +132,99 @@ fn texts(batches: &[RecordBatch]) -> Result<Vec<String>, BadCell> {
     Ok(texts)
 }
 
-/// One row as a line of JSON.
-fn line(batch: &RecordBatch, at: usize, row: usize, fields: &[&str]) -> Result<String, BadCell> {
-    let mut line = String::from("{");
-    for &field in fields {
-        let Some(column) = batch.column_by_name(field) else { continue };
-        match cell(column.as_ref(), at, row, field)? {
-            Some(value) => _ = write!(line, "{}\"{field}\":{value}", if line.len() > 1 { "," } else { "" }),
-            None if matches!(field, "process" | "f") => {
-                let message = "this is null".to_owned();
-                return Err(BadCell { row, column: field.to_owned(), message });
-            }
-            None => {}
-        }
-    }
-    line.push_str("}\n");
-    Ok(line)
+/// A line of JSON with these fields.
+fn line(fields: &[(&str, String)]) -> String {
+    let fields: Vec<String> = fields.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
+    format!("{{{}}}\n", fields.join(","))
 }
 
-/// The call and the end of an operation that is one row.
-fn operation(batch: &RecordBatch, at: usize, row: usize, events: &mut Vec<Event>) -> Result<(), BadCell> {
-    let moment = |field: &str| -> Result<Option<i64>, BadCell> {
-        let Some(column) = batch.column_by_name(field) else { return Ok(None) };
-        let Some(text) = cell(column.as_ref(), at, row, field)? else { return Ok(None) };
-        let message = "a moment is an integer".to_owned();
-        text.parse().map(Some).map_err(|_| BadCell { row, column: field.to_owned(), message })
-    };
-    let Some(call) = moment("call")? else {
-        return Err(BadCell { row, column: "call".to_owned(), message: "this is null".to_owned() });
-    };
-    let ret = moment("return")?;
-    if ret.is_some_and(|ret| ret < call) {
-        let message = "the operation returns before it is called".to_owned();
-        return Err(BadCell { row, column: "return".to_owned(), message });
+/// A row of a table.
+struct Cells<'a> {
+    batch: &'a RecordBatch,
+    /// Its number in the batch, and in the table.
+    at: usize,
+    row: usize,
+}
+
+impl Cells<'_> {
+    fn bad(&self, column: &str, message: &str) -> BadCell {
+        BadCell { row: self.row, column: column.to_owned(), message: message.to_owned() }
     }
-    let with = |line: &str, kind: &str| format!("{},\"type\":\"{kind}\"}}\n", line.trim_end_matches("}\n"));
-    let called = line(batch, at, row, &["process", "f", "key", "value"])?;
-    events.push(Event { moment: (call, false, row), line: with(&called, "invoke") });
-    let kind = match batch.column_by_name("type") {
-        None => None,
-        Some(column) => cell(column.as_ref(), at, row, "type")?,
-    };
-    let kind = kind.as_deref().map_or("ok", |kind| kind.trim_matches('"'));
-    if let Some(ret) = ret {
-        let mut returned = line(batch, at, row, &["process", "f", "key"])?;
-        let result = match batch.column_by_name("result") {
-            None => None,
-            Some(column) => cell(column.as_ref(), at, row, "result")?,
-        };
-        if let Some(result) = result {
-            returned = format!("{},\"value\":{result}}}\n", returned.trim_end_matches("}\n"));
+
+    /// The cell of a column as JSON; none if it is null, or if there is no such column.
+    fn get(&self, name: &str) -> Result<Option<String>, BadCell> {
+        let schema = self.batch.schema_ref();
+        let Some((place, field)) = schema.column_with_name(name) else { return Ok(None) };
+        let column = self.batch.column(place).as_ref();
+        let is_json = name == "header" || field.metadata().get("json").is_some_and(|value| value == "true");
+        if !is_json {
+            return cell(column, self.at, self.row, name);
         }
-        events.push(Event { moment: (ret, true, row), line: with(&returned, kind) });
+        if column.is_null(self.at) {
+            return Ok(None);
+        }
+        let text = match column.data_type() {
+            DataType::Utf8 => column.as_string::<i32>().value(self.at),
+            DataType::LargeUtf8 => column.as_string::<i64>().value(self.at),
+            DataType::Utf8View => column.as_string_view().value(self.at),
+            _ => return Err(self.bad(name, "a column of JSON has strings")),
+        };
+        // In JSON, a newline is white space.
+        Ok(Some(text.replace('\n', " ")))
     }
-    Ok(())
+
+    /// The fields of a line. A null is left out, but for a value.
+    fn fields<'n>(&self, names: &[&'n str]) -> Result<Vec<(&'n str, String)>, BadCell> {
+        let mut fields = Vec::with_capacity(names.len());
+        for &name in names {
+            match self.get(name)? {
+                Some(value) => fields.push((name, value)),
+                None if matches!(name, "process" | "f") => return Err(self.bad(name, "this is null")),
+                None if name == "value" && self.batch.column_by_name(name).is_some() => {
+                    fields.push((name, "null".to_owned()));
+                }
+                None => {}
+            }
+        }
+        Ok(fields)
+    }
+
+    fn moment(&self, name: &str) -> Result<Option<i64>, BadCell> {
+        let Some(text) = self.get(name)? else { return Ok(None) };
+        text.parse().map(Some).map_err(|_| self.bad(name, "a moment is an integer"))
+    }
+
+    /// The call and the end of an operation that is one row, or the one moment of an operation without a call.
+    fn operation(&self, events: &mut Vec<Event>) -> Result<(), BadCell> {
+        let (call, end) = (self.moment("call")?, self.moment("return")?);
+        let kind = self.get("type")?;
+        let kind = kind.as_deref().map_or("ok", |kind| kind.trim_matches('"'));
+        let mut called = self.fields(&["process", "f", "key", "value", "time", "order", "id", "from", "po"])?;
+        let is_mixed = events.last().is_some_and(|event| event.has_call != call.is_some());
+        if is_mixed || (call.is_none() && end.is_some()) {
+            return Err(self.bad("call", "this is null, and is not in other rows of the history"));
+        }
+        let Some(moment) = call.filter(|_| kind != "instant") else {
+            let moment = (call.unwrap_or_default(), false, self.row);
+            events.push(Event { moment, has_call: call.is_some(), line: line(&called) });
+            return Ok(());
+        };
+        if end.is_some_and(|end| end < moment) {
+            return Err(self.bad("return", "the operation returns before it is called"));
+        }
+        called.push(("type", "\"invoke\"".to_owned()));
+        events.push(Event { moment: (moment, false, self.row), has_call: true, line: line(&called) });
+        if let Some(end) = end {
+            let mut returned = self.fields(&["process", "f", "key"])?;
+            if self.batch.column_by_name("result").is_some() {
+                returned.push(("value", self.get("result")?.unwrap_or_else(|| "null".to_owned())));
+            }
+            returned.extend(self.get("time_end")?.map(|time| ("time", time)));
+            returned.push(("type", format!("\"{kind}\"")));
+            events.push(Event { moment: (end, true, self.row), has_call: true, line: line(&returned) });
+        }
+        Ok(())
+    }
 }
 
 /// A cell as JSON; none if it is null.
@@ -220,7 +264,9 @@ fn cell(column: &dyn Array, at: usize, row: usize, name: &str) -> Result<Option<
         DataType::LargeList(_) => list(column.as_list::<i64>().value(at).as_ref(), row, name)?,
         DataType::Dictionary(_, _) => {
             let dictionary = column.as_any_dictionary();
-            let key = dictionary.normalized_keys()[at];
+            let key = cell(dictionary.keys(), at, row, name)?.and_then(|key| key.parse().ok());
+            let key = key.filter(|&key| key < dictionary.values().len());
+            let key = key.ok_or_else(|| bad("this is not in the dictionary of its column".to_owned()))?;
             return cell(dictionary.values().as_ref(), key, row, name);
         }
         other => return Err(bad(format!("a column of type {other} is not read"))),

@@ -76,3 +76,37 @@ def test_bad_cells_have_a_place(column, cells, message):
 def test_what_is_no_table():
     with pytest.raises(seriatim.InputError, match="process and an f"):
         seriatim.check(pyarrow.table({"a": [1]}), "sc")
+
+
+def test_columns_of_converted_files():
+    json_column = pyarrow.field("value", pyarrow.string(), metadata={"json": "true"})
+    schema = pyarrow.schema(
+        [
+            ("history", pyarrow.int64()),
+            ("header", pyarrow.string()),
+            ("process", pyarrow.int64()),
+            ("type", pyarrow.string()),
+            ("f", pyarrow.string()),
+            json_column,
+            ("result", pyarrow.int64()),
+            ("call", pyarrow.int64()),
+            ("return", pyarrow.int64()),
+        ]
+    )
+    header = '{"object":"register","initial":7}'
+    rows = [
+        (0, header, 0, "ok", "cas", "[7,\n 8]", None, 0, 1),
+        (0, None, 1, "ok", "read", None, 8, 2, 3),
+        (1, header, 0, "ok", "read", None, 7, 0, 2),
+        (1, None, 1, "ok", "write", "9", None, 1, 3),
+        (1, None, 1, "ok", "read", None, 7, 4, 5),
+    ]
+    table = pyarrow.table([pyarrow.array(column) for column in zip(*rows)], schema=schema)
+    assert [it.verdict for it in seriatim.check_all(table)] == ["consistent", "violation"]
+
+
+def test_rows_without_calls():
+    rows = {"process": [0, 1], "f": ["w", "r"], "key": ["x", "x"], "value": [1, 1], "call": [None, None]}
+    assert seriatim.check(pyarrow.table(rows), "sc").verdict == "consistent"
+    with pytest.raises(seriatim.InputError, match="row 1, column call: this is null"):
+        seriatim.check(pyarrow.table(rows | {"call": [1, None]}), "sc")

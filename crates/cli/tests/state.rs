@@ -184,6 +184,7 @@ fn a_state_that_is_cut_off_or_damaged_anywhere_costs_work_and_no_verdict() {
     }
     fs::write(state, "").unwrap();
     assert_eq!(essence(&seriatim_with(&stateful)), whole);
+    assert_eq!(seriatim(["check", corpus, "--state", &files.path("")]).status, 2);
 }
 
 #[test]

@@ -172,6 +172,9 @@ struct Log {
 impl State {
     /// Opens the state of the run that `header` describes, or begins it. No other process may use the file meanwhile.
     pub(crate) fn open(path: &Path, header: &Header) -> io::Result<Self> {
+        if path.metadata().is_ok_and(|data| !data.is_file()) {
+            return Err(io::Error::other("a state is a file, and this is not a file"));
+        }
         let file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
         lock_file(&file)?;
         let (found, recorded, length) = Recorded::load(path)?;
