@@ -5,7 +5,7 @@ mod common;
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
-use common::{Files, GOOD, STALE, STORE_BUFFERING, command, examples, json, seriatim, with_input};
+use common::{Files, GOOD, STALE, STORE_BUFFERING, command, examples, json, seriatim, seriatim_with, with_input};
 
 #[test]
 fn the_exit_status_says_the_worst() {
@@ -505,6 +505,33 @@ fn what_saturation_leaves_open_under_sra_is_refuted_told_and_verified() {
         assert!(ran.out.contains(told), "{told}: {}", ran.out);
     }
     assert_eq!(seriatim(["verify", certificates, history]).status, 0);
+}
+
+/// A graph without a triangle is allowed by all three models of Theorem 1.7 of RF, and one with a triangle by none.
+#[test]
+fn triangles_are_generated_and_found() {
+    let files = Files::new();
+    let history = &files.path("graph.hist");
+    let generate = ["gen", "--model", "triangles", "--nodes", "12", "--edges", "30", "-o", history];
+    assert_eq!(seriatim(generate).status, 0);
+    assert_eq!(seriatim(["check", "--model", "wra,ra,sra", history]).status, 0);
+    assert_eq!(seriatim_with(&[&generate[..], &["--violating"]].concat()).status, 0);
+    let ran = seriatim(["check", "--model", "wra,ra,sra", history]);
+    assert_eq!((ran.status, ran.out.matches(": violation").count()), (1, 3), "{}", ran.out);
+    assert_eq!(seriatim(["gen", "--model", "triangles", "--threads", "3"]).status, 2);
+}
+
+/// Replicated memories keep the model that they are named after.
+#[test]
+fn replicas_are_generated() {
+    let files = Files::new();
+    let history = &files.path("replicas.hist");
+    for model in ["cc", "ccv", "cm"] {
+        let size = ["--operations", "300", "--threads", "5", "--delay", "6", "--histories", "10"];
+        assert_eq!(seriatim_with(&[&["gen", "--model", model, "-o", history][..], &size].concat()).status, 0);
+        assert_eq!(seriatim(["check", "--model", model, history]).status, 0, "{model}");
+        assert_eq!(seriatim(["check", "--model", "sc", history]).status, 1, "{model}");
+    }
 }
 
 #[test]

@@ -8,8 +8,9 @@
 //! An access orders the writes of its *prior set* (for each thread, its last access of the location that happens before,
 //! or what that one read) before the write that it reads or is. A read is refused if that write already reaches one of
 //! them. An rmw comes right after what it reads: it takes over all edges that leave its source, and later edges from
-//! the source leave from the end of the chain of rmws instead. One correction makes the check exact: an edge into an rmw
-//! goes to the top of its chain, because what comes before an rmw, and is not its source, comes before the source, too.
+//! the source leave from the end of the chain of rmws instead. (Here the ends of each chain are noted; C11Tester walks
+//! along the chain.) One correction makes the check exact: an edge into an rmw goes to the top of its chain, because what
+//! comes before an rmw, and is not its source, comes before the source, too.
 
 use history::execution::Kind;
 use rustc_hash::FxHashMap;
@@ -24,8 +25,8 @@ struct Node {
     edges: Vec<u32>,
     /// The rmw that reads it.
     rmw: Option<u32>,
-    /// What it reads, if it is an rmw.
-    source: Option<u32>,
+    /// The number of its chain of rmws.
+    chain: u32,
 }
 
 /// The last access of a thread to a location, at a place in the thread: the write, or the write that was read.
@@ -39,6 +40,8 @@ struct Access {
 #[derive(Default)]
 pub struct MoGraph {
     nodes: Vec<Node>,
+    /// By chain of rmws: its first and its last write.
+    chains: Vec<[u32; 2]>,
     /// By thread: what happens before its next event. Thread numbers are one more than those of the caller.
     current: Vec<Vec<u32>>,
     /// By node: what happens before the write.
@@ -80,9 +83,11 @@ impl MoGraph {
     fn node(&mut self, thread: u32, index: u32, happens: Vec<u32>) -> u32 {
         let mut clock = vec![0; thread as usize + 1];
         clock[thread as usize] = index;
-        self.nodes.push(Node { thread, index, clock, edges: Vec::new(), rmw: None, source: None });
+        let (number, chain) = (self.nodes.len() as u32, self.chains.len() as u32);
+        self.nodes.push(Node { thread, index, clock, edges: Vec::new(), rmw: None, chain });
+        self.chains.push([number; 2]);
         self.happens.push(happens);
-        self.nodes.len() as u32 - 1
+        number
     }
 
     fn initial(&mut self, location: u32) -> u32 {
@@ -97,19 +102,11 @@ impl MoGraph {
     /// Adds an edge. An edge into a new node is forced: its clock already counts earlier writes of its thread, which do
     /// not reach it yet.
     fn add_edge(&mut self, from: u32, to: u32, is_forced: bool) {
-        let (mut from, mut to) = (from, to);
-        if from == to {
+        let [of, other] = [from, to].map(|node| self.nodes[node as usize].chain);
+        if of == other {
             return;
         }
-        while let Some(rmw) = self.nodes[from as usize].rmw {
-            if rmw == to {
-                return;
-            }
-            from = rmw;
-        }
-        while let Some(source) = self.nodes[to as usize].source {
-            to = source;
-        }
+        let (from, to) = (self.chains[of as usize][1], self.chains[other as usize][0]);
         if is_forced || !self.reaches(from, to) {
             self.link(from, to);
         }
@@ -193,8 +190,11 @@ impl Online for MoGraph {
         let write = if kind == Kind::Rmw {
             let node = self.node(thread, index, self.current[thread as usize].clone());
             self.nodes[node as usize].edges = std::mem::take(&mut self.nodes[read as usize].edges);
-            self.nodes[node as usize].source = Some(read);
             self.nodes[read as usize].rmw = Some(node);
+            // The chain that was made for the node alone is not used.
+            let chain = self.nodes[read as usize].chain;
+            self.nodes[node as usize].chain = chain;
+            self.chains[chain as usize][1] = node;
             let clock = self.nodes[read as usize].clock.clone();
             join(&mut self.nodes[node as usize].clock, &clock);
             // The rmw reaches what its source reached.

@@ -228,30 +228,33 @@ impl Experiment for Scalability {
     }
 
     fn judge(&self, rows: &Rows) -> Judgement {
-        let last = LIMITS.len() - 1;
-        let median = |name: &str| quantiles(rows.values(last, name, "steps")).map_or(0.0, |it| it[2]);
-        if !self.is_normalized {
-            let pair = |one: &str, other: &str| {
-                let (one_steps, other_steps) = (median(one), median(other));
-                (one_steps >= other_steps, format!("{one} {one_steps:.0} steps, {other} {other_steps:.0}"))
-            };
-            let (ours, best) = (median(OURS), median("SATURATE+R"));
-            return Judgement::of(&[
-                pair("SATURATE", "SYMBOLIC"),
-                pair("SYMBOLIC", "ENUMERATE"),
-                pair("SYMBOLIC+R", "SYMBOLIC"),
-                pair("SATURATE+R", "SATURATE"),
-                (true, format!("seriatim {ours:.0} (SATURATE+R {best:.0}), medians at the longest limit")),
-            ]);
+        let mut parts = Vec::new();
+        for last in (LIMITS.len() - 1..rows.points().len()).step_by(LIMITS.len()) {
+            let source = rows.points()[last].label.split(',').next().unwrap_or_default();
+            let median = |name: &str, measure: &str| quantiles(rows.values(last, name, measure)).map(|it| it[2]);
+            if self.is_normalized {
+                parts.extend(["SATURATE", "SATURATE+R", "SYMBOLIC", "ENUMERATE"].map(|name| {
+                    let is_linear = name.starts_with("SATURATE");
+                    median(name, "exponent").map_or_else(
+                        || (true, format!("{source}: {name} came no farther than 20 steps")),
+                        |it| (is_linear == (it < 1.5), format!("{source}: {name} grows as steps^{it:.1}")),
+                    )
+                }));
+                continue;
+            }
+            let steps = |name: &str| median(name, "steps").unwrap_or(0.0);
+            let pairs = [
+                ("SATURATE", "SYMBOLIC"),
+                ("SYMBOLIC", "ENUMERATE"),
+                ("SYMBOLIC+R", "SYMBOLIC"),
+                ("SATURATE+R", "SATURATE"),
+            ];
+            parts.extend(pairs.map(|(one, other)| {
+                let (far, less) = (steps(one), steps(other));
+                (far >= less, format!("{source}: {one} {far:.0} steps, {other} {less:.0}"))
+            }));
+            parts.push((true, format!("{source}: seriatim {:.0}", steps(OURS))));
         }
-        let exponent = |name: &str| quantiles(rows.values(last, name, "exponent")).map(|it| it[2]);
-        let parts: Vec<(bool, String)> = ["SATURATE", "SATURATE+R", "SYMBOLIC", "ENUMERATE"]
-            .into_iter()
-            .map(|name| match exponent(name) {
-                Some(it) => (name.starts_with("SATURATE") == (it < 1.5), format!("{name}: steps^{it:.1}")),
-                None => (true, format!("{name} came no farther than 20 steps")),
-            })
-            .collect();
         Judgement::of(&parts)
     }
 

@@ -456,7 +456,12 @@ fn szymanski(m: &Words, me: usize, threads: usize, rounds: usize) {
         m.swap(me, 3, AcqRel);
         if m.load(other, Acquire) == 1 {
             m.swap(me, 2, AcqRel);
-            m.wait(other, |flag| flag == 4 || flag == 0);
+            // Under `ra` both may come here, and wait for each other. So this wait is cut.
+            for _ in 0..3 {
+                if [0, 4].contains(&m.load(other, Acquire)) {
+                    break;
+                }
+            }
         }
         m.swap(me, 4, AcqRel);
         if me == 1 {

@@ -116,8 +116,8 @@ impl Experiment for Sampled {
 
     fn measure(&self, task: &Task<'_>) -> Measured {
         let program = *programs().nth(task.point).ok_or("no such program")?;
-        let accesses = run(program, task.scale.either(60_000, 4000), task.seed());
-        let limit = task.scale.limit(Duration::from_secs(10), Duration::from_millis(500));
+        let accesses = run(program, task.scale.either(20_000, 4000), task.seed());
+        let limit = task.scale.limit(Duration::from_secs(5), Duration::from_millis(500));
         let (mut rows, allowed) = take_turns(task, limit, &mut contenders(&accesses))?;
         if allowed == Some(false) {
             return Err("a run of the tester is not allowed".to_owned());
@@ -156,7 +156,7 @@ impl Experiment for Sampled {
         format!(
             "one sequence a sample, of about {} events (in the paper 36,000 to 16 million); the applications of the \
              paper (gdax, iris, mabain, silo) are stood for by programs with accesses of their shape.",
-            scale.either(60_000, 4000)
+            scale.either(20_000, 4000)
         )
     }
 
