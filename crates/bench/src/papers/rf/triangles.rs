@@ -80,13 +80,13 @@ impl Experiment for Triangles {
         let last = rows.points().len() - 1;
         let exponent = |name: &str| {
             let ratio = |measure: &str, of: &str| {
-                Some(rows.mean(last, of, measure)? / rows.mean(last.saturating_sub(1), of, measure)?)
+                Some(rows.mean(last, of, measure)? / rows.mean(0, of, measure)?)
             };
             Some(ratio("seconds", name)?.ln() / ratio("events", "")?.ln())
         };
         let parts: Vec<(bool, String)> = [OURS[0].0, OURS[1].0, CUBIC]
             .into_iter()
-            .filter_map(|name| exponent(name).map(|it| (it > 1.0, format!("{name} grows as n^{it:.2} at the end"))))
+            .filter_map(|name| exponent(name).map(|it| (it > 1.0, format!("{name} grows as n^{it:.2}"))))
             .collect();
         Judgement::of(&parts)
     }
