@@ -398,8 +398,9 @@ fn helped_remove(m: &dyn Memory, thread: usize, _: usize) -> Option<usize> {
 
 /// How many values a segment of a k-FIFO queue holds.
 const K: usize = 3;
-/// How many segments the bounded one has.
-const SEGMENTS: usize = 8;
+/// How many segments the bounded one has. An insertion waits while all are in use, so a run should have fewer values: at
+/// most 40.
+const SEGMENTS: usize = 18;
 
 /// The word of a place in a segment.
 const fn place(segment: usize, at: usize, segments: usize) -> usize {

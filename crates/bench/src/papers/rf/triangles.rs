@@ -79,9 +79,7 @@ impl Experiment for Triangles {
     fn judge(&self, rows: &Rows) -> Judgement {
         let last = rows.points().len() - 1;
         let exponent = |name: &str| {
-            let ratio = |measure: &str, of: &str| {
-                Some(rows.mean(last, of, measure)? / rows.mean(0, of, measure)?)
-            };
+            let ratio = |measure: &str, of: &str| Some(rows.mean(last, of, measure)? / rows.mean(0, of, measure)?);
             Some(ratio("seconds", name)?.ln() / ratio("events", "")?.ln())
         };
         let parts: Vec<(bool, String)> = [OURS[0].0, OURS[1].0, CUBIC]
