@@ -329,8 +329,11 @@ impl Transactions {
             match (source, version) {
                 (Source::Init, _) => return Err(self.overtaken(id, reads, writer)),
                 (_, Some(version)) => {
-                    let place = self.graph.node(version).place;
-                    self.graph.connect(writer, place).map_err(|_| self.overtaken(id, reads, writer))?;
+                    let version = self.graph.node(version);
+                    if !version.reach.has(self.graph.node(writer).place) {
+                        let place = version.place;
+                        self.graph.connect(writer, place).map_err(|_| self.overtaken(id, reads, writer))?;
+                    }
                 }
                 _ => {}
             }
@@ -387,7 +390,8 @@ impl Transactions {
             found
         };
         let within = |clock: &Clock| {
-            let others = writers.iter().copied().filter(|&writer| writer != id && Source::Node(writer) != source);
+            // The newest first: what it knows of needs no edge of its own.
+            let others = writers.iter().rev().copied().filter(|&writer| writer != id && Source::Node(writer) != source);
             others.filter(|&writer| clock.has(self.graph.node(writer).place)).collect()
         };
         match self.level {
