@@ -4,14 +4,10 @@
 //! event is to let its thread run up to the next thing that it wants. So what a thread does right after an event is at
 //! one with the event: memory that is not modelled is as it would be if the events had happened in this order. When the
 //! graph loses an event that was replayed, the code is run again from the start.
-//!
-//! *Loops that wait.* A thread hints that it spins. If the steps since its last effect only read, it is let run on
-//! without events, and each read gets the value that it got last. If the thread does the same steps up to the same hint
-//! again, it is in a loop that waits for another value, and stands at the same point as before. It then stops, and the
-//! executions in which it reads another value are explored by changing the reads that it has. If it does anything else,
-//! that hint is no loop's. Then the exploration begins again and treats it as none: its second round is explored.
 
 #![allow(unsafe_code, reason = "coroutines are left without being unwound")]
+
+mod spins;
 
 use std::cell::RefCell;
 use std::mem;
@@ -400,112 +396,6 @@ impl Native {
                 }
             }
         }
-    }
-
-    /// Whether a thread that hints waits for another value.
-    fn is_waiting(&mut self, thread: u32, code: Code) -> bool {
-        const MOST_IDLE_HINTS: u32 = 10_000;
-        let max_spins = self.max_spins;
-        let running = &mut self.threads[thread as usize];
-        let (had, reads) = (running.had, running.pure.len());
-        running.hints += 1;
-        let last = running.last_hint.replace((code, had));
-        if running.hints <= max_spins && max_spins > 0 {
-            return false;
-        }
-        if reads == 0 {
-            // Nothing but another thread could end this, and nothing is read of it.
-            if running.hints > MOST_IDLE_HINTS {
-                running.pending = Pending::Spins(0);
-                return true;
-            }
-            return false;
-        }
-        if self.lessons.not_loops.contains(&code) {
-            let is_second =
-                last.is_some_and(|(other, before)| other == code && before < had && had - before <= reads as u32);
-            if let Some((_, before)) = last.filter(|_| is_second) {
-                running.pending = Pending::Spins(had - before);
-            }
-            return is_second;
-        }
-        if let Some(steps) = self.round(thread, code) {
-            self.threads[thread as usize].pending = Pending::Spins(steps as u32);
-        } else {
-            self.lessons.not_loops.push(code);
-            self.must_begin_again = true;
-            self.threads[thread as usize].pending = Pending::Stopped;
-        }
-        true
-    }
-
-    /// Lets a thread run on from a hint without events. How many of its steps are the loop, if it is in one.
-    fn round(&mut self, thread: u32, code: Code) -> Option<usize> {
-        const MOST_STEPS: usize = 64;
-        const MOST_HINTS: usize = 1000;
-        // What the thread does now is no event.
-        let graph = self.run.graph.replace(std::ptr::null_mut());
-        let [mut round, mut last] = mem::take(&mut self.rounds);
-        round.clear();
-        last.clear();
-        let (mut value, mut rounds, mut hints) = (0, 0, 0);
-        let answer = loop {
-            let Some(request) = self.switch(thread, value) else { break None };
-            let running = &self.threads[thread as usize];
-            let pure = &running.pure;
-            match request {
-                Request::Hint(other) => {
-                    value = 0;
-                    hints += 1;
-                    if hints > MOST_HINTS {
-                        break None;
-                    }
-                    if round.is_empty() || other != code {
-                        continue;
-                    }
-                    if pure.ends_with(&round) {
-                        break Some(round.len());
-                    }
-                    if round == last {
-                        break Some(pure.len());
-                    }
-                    rounds += 1;
-                    if rounds > 3 {
-                        break None;
-                    }
-                    mem::swap(&mut round, &mut last);
-                    round.clear();
-                }
-                Request::Step(step, ..) => {
-                    let known = |place: u32| {
-                        let at = pure.iter().rposition(|step| step.location() == Some(place))?;
-                        Some(running.values[at])
-                    };
-                    value = match step {
-                        Step::Fence(_) | Step::Access { writes: false, .. } => 0,
-                        Step::Read { location, until: None, .. } => match known(location) {
-                            Some(value) => value,
-                            None => break None,
-                        },
-                        Step::Rmw { location, until: None, update, .. } => {
-                            match known(location).filter(|&value| update.apply(value).is_none()) {
-                                Some(value) => value,
-                                None => break None,
-                            }
-                        }
-                        _ => break None,
-                    };
-                    round.push(step);
-                    if round.len() > MOST_STEPS {
-                        break None;
-                    }
-                }
-                Request::Stop(_) => break None,
-            }
-        };
-        self.rounds = [round, last];
-        self.run.graph.set(graph);
-        answer
     }
 
     /// Replays the first events of the graph.

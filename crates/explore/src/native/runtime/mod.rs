@@ -7,11 +7,13 @@
 
 #![allow(unsafe_code, reason = "the thread that runs is found through a pointer")]
 
+mod quarantine;
+mod statics;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
-use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,6 +27,8 @@ use super::sync::Counter;
 use super::thread::Thread;
 use crate::graph::{Graph, NONE};
 use crate::program::{Step, Value};
+
+pub use quarantine::Quarantine;
 
 /// A place in the code.
 pub(super) type Code = &'static Location<'static>;
@@ -188,12 +192,6 @@ static GENERATIONS: AtomicU64 = AtomicU64::new(BLOCK);
 /// The blocks of generations of all explorations.
 static BLOCKS: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
 
-/// By address of a place: the bytes of its data at its first access.
-static KEPT: Mutex<BTreeMap<usize, Box<[MaybeUninit<u8>]>>> = Mutex::new(BTreeMap::new());
-
-/// By address of a place whose data some worker accesses in its execution: the block of generations of the worker.
-static CLAIMS: Mutex<BTreeMap<usize, u64>> = Mutex::new(BTreeMap::new());
-
 fn blocks() -> std::sync::MutexGuard<'static, BTreeSet<u64>> {
     BLOCKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -300,10 +298,7 @@ impl Run {
         self.tracked.borrow_mut().clear();
         self.allocations.borrow_mut().clear();
         if self.is_shared.get() {
-            let mut claims = CLAIMS.lock().unwrap_or_else(PoisonError::into_inner);
-            for address in self.claimed.borrow_mut().drain(..) {
-                claims.remove(&address);
-            }
+            self.give_claims_back();
         }
         for (address, layout) in self.quarantine.borrow_mut().drain(..) {
             // SAFETY: the code has given this memory back, and nothing of the run is left that could use it.
@@ -462,49 +457,6 @@ impl Run {
         objects.len() as u32 - 1
     }
 
-    /// The data of a place is accessed for the first time in this execution. If it is the first time of all, it is
-    /// kept; otherwise it is made as it was then.
-    pub(super) fn refresh(&self, address: usize, is_first: bool, data: &mut [MaybeUninit<u8>]) {
-        // What was allocated in this execution is in no static.
-        if is_first && self.allocation(address).is_some() {
-            return;
-        }
-        let was_inside = self.is_in_allocator.replace(true);
-        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-        match kept.get_mut(&address) {
-            Some(kept) if kept.len() == data.len() => {
-                if is_first {
-                    kept.copy_from_slice(data);
-                } else {
-                    data.copy_from_slice(kept);
-                }
-            }
-            _ if is_first => drop(kept.insert(address, data.into())),
-            _ => {}
-        }
-        drop(kept);
-        self.is_in_allocator.set(was_inside);
-    }
-
-    /// If several workers explore the code: the data of a place is accessed for the first time in this execution. No
-    /// two workers may access it at once. If another one does, this thread stops here, and one worker must do it all.
-    pub(super) fn claim(&self, address: usize, is_first: bool, code: Code) {
-        if !self.is_shared.get() || is_first && self.allocation(address).is_some() {
-            return;
-        }
-        let was_inside = self.is_in_allocator.replace(true);
-        let mine = self.generation.get() / BLOCK;
-        let owner = *CLAIMS.lock().unwrap_or_else(PoisonError::into_inner).entry(address).or_insert(mine);
-        if owner == mine {
-            self.claimed.borrow_mut().push(address);
-        }
-        self.is_in_allocator.set(was_inside);
-        if owner != mine {
-            self.must_be_alone.set(true);
-            self.stop(code);
-        }
-    }
-
     /// The numbers of threads, for another worker.
     pub(super) fn thread_numbers(&self) -> FxHashMap<(u32, u32), u32> {
         self.threads.borrow().clone()
@@ -644,51 +596,5 @@ impl Drop for Run {
     fn drop(&mut self) {
         self.begin();
         blocks().remove(&(self.generation.get() / BLOCK));
-    }
-}
-
-/// A global allocator for tests with this crate. It passes everything on to the system's. What a thread of a program
-/// under test gives back stays out of use until the execution ends, so no address stands for two objects in one
-/// execution. And it tells who has allocated what, so that an access that does not happen after that is a finding.
-///
-/// Code that keeps addresses in atomics should be tested with it:
-///
-/// ```
-/// #[global_allocator]
-/// static ALLOCATOR: explore::alloc::Quarantine = explore::alloc::Quarantine;
-/// # fn main() {}
-/// ```
-#[derive(Copy, Clone, Debug, Default)]
-pub struct Quarantine;
-
-/// The run whose code allocates, unless the run itself does.
-fn allocating<'a>() -> Option<&'a Run> {
-    let run = get()?;
-    (!run.current.get().is_null() && !run.is_ending.get() && !run.is_in_allocator.get()).then_some(run)
-}
-
-// SAFETY: all memory is the system's, and is given back to it once.
-unsafe impl GlobalAlloc for Quarantine {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promises are those of the system's allocator.
-        let address = unsafe { System.alloc(layout) };
-        if let Some(run) = allocating() {
-            HAS_ALLOCATOR.store(true, Ordering::Relaxed);
-            run.allocated(address as usize, layout.size());
-        }
-        address
-    }
-
-    unsafe fn dealloc(&self, address: *mut u8, layout: Layout) {
-        if let Some(run) = allocating()
-            && let Ok(mut quarantine) = run.quarantine.try_borrow_mut()
-        {
-            run.is_in_allocator.set(true);
-            quarantine.push((address as usize, layout));
-            run.is_in_allocator.set(false);
-            return;
-        }
-        // SAFETY: the caller's promises are those of the system's allocator.
-        unsafe { System.dealloc(address, layout) }
     }
 }
