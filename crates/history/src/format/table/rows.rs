@@ -161,9 +161,10 @@ impl Seen {
         let is_full = self.hashes.len() >= REMEMBERED;
         let mut hasher = FxHasher::default();
         hasher.write(id);
-        let is_old = match is_full {
-            false => !self.hashes.insert(hasher.finish()),
-            true => self.hashes.contains(&hasher.finish()) || (ascends && !is_next),
+        let is_old = if is_full {
+            self.hashes.contains(&hasher.finish()) || (ascends && !is_next)
+        } else {
+            !self.hashes.insert(hasher.finish())
         };
         self.last = number.filter(|_| ascends && is_next);
         is_old

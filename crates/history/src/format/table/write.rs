@@ -189,7 +189,7 @@ impl TableWriter {
         }
         let Some((sink, schema, kinds)) = &mut self.sink else { return Ok(()) };
         if !self.rows.is_empty() {
-            let batch = batch(&self.rows, schema, kinds)?;
+            let batch = batch(&self.rows, schema, *kinds)?;
             self.rows.clear();
             match sink {
                 Sink::Parquet(writer) => writer.write(&batch).map_err(failed)?,
@@ -245,7 +245,7 @@ fn schema(kinds: [Kind; VALUES.len()]) -> Schema {
     Schema::new(fields)
 }
 
-fn batch(rows: &[Row], schema: &Arc<Schema>, kinds: &[Kind; VALUES.len()]) -> Result<RecordBatch, WriteError> {
+fn batch(rows: &[Row], schema: &Arc<Schema>, kinds: [Kind; VALUES.len()]) -> Result<RecordBatch, WriteError> {
     let integers = |of: fn(&Row) -> Option<i64>| -> ArrayRef { Arc::new(rows.iter().map(of).collect::<Int64Array>()) };
     let strings = |of: fn(&Row) -> Option<&str>| -> ArrayRef { Arc::new(rows.iter().map(of).collect::<StringArray>()) };
     let mut columns: Vec<ArrayRef> = Vec::with_capacity(Column::ALL.len());
