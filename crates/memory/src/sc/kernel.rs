@@ -18,6 +18,9 @@ use crate::store::sat::{PairSolver, StoreOrder};
 use crate::store::saturate::{Saturated, Unsaturated};
 use crate::{Interrupt, causal::Halt};
 
+/// After so many failures, the solver that looks for other store orders is not asked any more.
+const MAX_FAILURES: u32 = 4;
+
 /// How many pairs of same-location writes each order orders.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -186,15 +189,27 @@ pub fn visit(execution: &Execution, interrupt: Interrupt, mut visit: impl FnMut(
 
 /// The open pairs that every store order orders the same way, in that order.
 fn forced(choices: &Choices<'_>, interrupt: Interrupt) -> Result<Vec<(u32, u32)>, NoKernel> {
-    let StoreOrder { chosen, .. } = PairSolver::new(choices, interrupt).solve(None)?.ok_or(NoKernel::Violation)?;
-    let mut solver = PairSolver::unlike(choices, interrupt, &chosen);
+    let mut solver = PairSolver::new(choices, interrupt);
+    let StoreOrder { chosen, .. } = solver.solve(None)?.ok_or(NoKernel::Violation)?;
+    let mut unlike = PairSolver::unlike(choices, interrupt, &chosen);
+    // How often the solver for other orders took too long. Then the first one, whose guess is mostly right, decides.
+    let mut failures = 0;
+    let mut other_order = |assumed| {
+        if failures < MAX_FAILURES {
+            match unlike.solve_soon(Some(assumed)) {
+                Err(GaveUp::Steps) => failures += 1,
+                answer => return answer,
+            }
+        }
+        solver.solve(Some(assumed))
+    };
     let mut differs = vec![false; chosen.len()];
     let mut forced = Vec::new();
     for (pair, &forth) in chosen.iter().enumerate() {
         if differs[pair] {
             continue;
         }
-        if let Some(other) = solver.solve(Some((pair, !forth)))? {
+        if let Some(other) = other_order((pair, !forth))? {
             for (differs, (a, b)) in differs.iter_mut().zip(chosen.iter().zip(&other.chosen)) {
                 *differs |= a != b;
             }

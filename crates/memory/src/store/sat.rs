@@ -97,6 +97,15 @@ impl<'c, 'a> PairSolver<'c, 'a> {
 
     /// Looks for a store order, with pair `assumed.0` chosen as `assumed.1` says.
     pub fn solve(&mut self, assumed: Option<(usize, bool)>) -> Result<Option<StoreOrder>, GaveUp> {
+        self.solve_within(assumed, false)
+    }
+
+    /// The same, but gives up with [`GaveUp::Steps`] where the theory takes too many steps.
+    pub fn solve_soon(&mut self, assumed: Option<(usize, bool)>) -> Result<Option<StoreOrder>, GaveUp> {
+        self.solve_within(assumed, true)
+    }
+
+    fn solve_within(&mut self, assumed: Option<(usize, bool)>, is_bounded: bool) -> Result<Option<StoreOrder>, GaveUp> {
         let assumptions: Vec<Lit> = assumed
             .iter()
             .map(|&(pair, forth)| if forth { self.literals[pair] } else { !self.literals[pair] })
@@ -118,6 +127,9 @@ impl<'c, 'a> PairSolver<'c, 'a> {
             }
             if answer != lbool::TRUE {
                 // The steps or the time are used up.
+                if is_bounded {
+                    return Err(self.interrupt.check().err().unwrap_or(GaveUp::Steps));
+                }
                 self.steps = 0;
                 continue;
             }
