@@ -42,8 +42,8 @@ fn timeless(text: &str) -> String {
 
 /// What counts of a run. The remark about a state is left out.
 fn essence(ran: &Ran) -> (i32, String, String) {
-    let err: String =
-        ran.err.lines().filter(|line| !line.contains(" decided in ")).map(|line| format!("{line}\n")).collect();
+    let err: Vec<&str> = ran.err.lines().filter(|line| !line.contains(" decided in ")).collect();
+    let err = err.join("\n");
     (ran.status, timeless(&ran.out), err.replace("seriatim merge:", "seriatim check:"))
 }
 
