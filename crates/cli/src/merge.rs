@@ -1,8 +1,8 @@
 //! `seriatim merge`: puts the shards of a corpus together.
 //!
-//! The states of the shards have all that one run over the whole corpus would print, so they are printed in the order of
-//! the corpus. Before anything is printed, they must be shown to be whole: each shard once, each finished, all of the
-//! same run.
+//! The states of the shards have all that one run over the whole corpus would print, so they are printed in the order
+//! of the corpus. Before anything is printed, they must be shown to be whole: each shard once, each finished, all of
+//! the same run.
 
 use std::path::Path;
 

@@ -297,8 +297,9 @@ impl<W, F, D> Run<'_, W, F, D> {
 }
 
 /// Runs the map. `decided` gets the results of each part as soon as they are there, in any order, from the worker that
-/// made them. `consume` gets each result in its turn, and whether the next result is there already. `consume` may break,
-/// which stops the workers. `in_series` says that a source must not be begun before the one before it has been read.
+/// made them. `consume` gets each result in its turn, and whether the next result is there already. `consume` may
+/// break, which stops the workers. `in_series` says that a source must not be begun before the one before it has been
+/// read.
 #[allow(clippy::too_many_arguments)] // Each is a step of the map.
 pub(crate) fn run<S, R>(
     workers: usize,

@@ -43,7 +43,8 @@ fn timeless(text: &str) -> String {
 /// What counts of a run. The remark about a state is left out.
 fn essence(ran: &Ran) -> (i32, String, String) {
     let err: Vec<&str> = ran.err.lines().filter(|line| !line.contains(" decided in ")).collect();
-    (ran.status, timeless(&ran.out), err.join("\n").replace("seriatim merge:", "seriatim check:"))
+    let err = err.join("\n");
+    (ran.status, timeless(&ran.out), err.replace("seriatim merge:", "seriatim check:"))
 }
 
 /// How often each input is recorded in a state, and whether the run is finished.

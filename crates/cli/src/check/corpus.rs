@@ -3,8 +3,8 @@
 //! Every input has a place: the number of its file in the run, and its own number in that file. The places of a corpus
 //! that did not change are the same in every run, whatever the number of jobs.
 //!
-//! `--shard i/n` deals the inputs like cards. If there are many files for each shard, whole files are dealt, and a shard
-//! does not open the files of others. Otherwise single histories are dealt, and every shard reads all files.
+//! `--shard i/n` deals the inputs like cards. If there are many files for each shard, whole files are dealt, and a
+//! shard does not open the files of others. Otherwise single histories are dealt, and every shard reads all files.
 
 use std::fmt::{self, Display, Formatter};
 use std::fs::{self, File};

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! The header says what the run is: the version of the command, the flags that matter, the corpus and the shard. A
-//! printout is all that is printed about one input, so that a resumed run prints the whole corpus. The end says that the
-//! run is finished.
+//! printout is all that is printed about one input, so that a resumed run prints the whole corpus. The end says that
+//! the run is finished.
 //!
 //! Frames are only appended. A worker appends all that it decided of a lot in one call to the system, before any of it
 //! is printed. So a process that is killed loses what its workers were busy with, and nothing else: what the system has

@@ -90,7 +90,7 @@ pub(crate) struct Check {
 impl Check {
     /// The flags on which verdicts and output depend, with their values. A flag that is not given is left out.
     pub(crate) fn significant(&self) -> Vec<(String, String)> {
-        let models: Vec<&str> = self.models.iter().map(|&choice| choice.name()).collect();
+        let models: Vec<&str> = self.models.iter().copied().map(Choice::name).collect();
         let given = |is_given: bool| is_given.then(String::new);
         let Research { algorithm, remove_matches, strategy } = &self.research;
         let flags = [

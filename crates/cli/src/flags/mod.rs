@@ -133,7 +133,7 @@ pub(crate) enum Choice {
 
 impl Choice {
     /// The name, so that two choices of the same meaning have the same.
-    fn name(self) -> &'static str {
+    const fn name(self) -> &'static str {
         match self {
             Self::All => "all",
             Self::One(model) | Self::OfElle(model) => model.name(),
