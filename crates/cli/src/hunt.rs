@@ -9,7 +9,6 @@
 use std::io::{self, Write};
 use std::num::NonZero;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -41,19 +40,32 @@ enum Bad {
 #[derive(Default)]
 struct Totals {
     executions: u64,
-    operations: AtomicU64,
-    unknown: AtomicU64,
-    stuck: AtomicU64,
+    operations: u64,
+    unknown: u64,
+    stuck: u64,
     /// The first execution that got stuck.
-    first_stuck: Mutex<Option<(u64, (Setup, Bad))>>,
+    first_stuck: Option<(u64, (Setup, Bad))>,
+}
+
+/// What a worker notes of an execution that breaks no model, or of the one that does.
+struct Note {
+    number: u64,
+    operations: u64,
+    is_unknown: bool,
+    stuck: Option<(Setup, String)>,
 }
 
 impl Totals {
-    fn note_stuck(&self, number: u64, setup: Setup, reason: String) {
-        self.stuck.fetch_add(1, Ordering::Relaxed);
-        let mut first = self.first_stuck.lock().unwrap_or_else(PoisonError::into_inner);
-        if first.as_ref().is_none_or(|(best, _)| number < *best) {
-            *first = Some((number, (setup, Bad::Stuck(reason))));
+    /// Counts the executions before `next`. Other workers may have simulated more, and these do not count.
+    fn count(&mut self, mut notes: Vec<Note>, next: u64) {
+        notes.sort_unstable_by_key(|note| note.number);
+        for note in notes.into_iter().filter(|note| note.number < next) {
+            self.operations += note.operations;
+            self.unknown += u64::from(note.is_unknown);
+            if let Some((setup, reason)) = note.stuck {
+                self.stuck += 1;
+                self.first_stuck.get_or_insert((note.number, (setup, Bad::Stuck(reason))));
+            }
         }
     }
 }
@@ -85,30 +97,31 @@ pub(crate) fn run(flags: &Hunt) -> u8 {
     let mut next = from;
     let mut found = None;
     while next < end && found.is_none() && deadline.is_none_or(|deadline| Instant::now() < deadline) {
+        let notes = Mutex::new(Vec::new());
         let hunted = first(next..end.min(next.saturating_add(PORTION)), jobs, deadline, |number| {
             let setup = base.varied(flags.simulated.seed, number);
             let run = setup.run().ok()?;
-            totals.operations.fetch_add(run.operations.len() as u64, Ordering::Relaxed);
+            let operations = run.operations.len() as u64;
             let history = history_for(&run, model);
             let decision = decide(&history, model, &options);
+            let mut note = Note { number, operations, is_unknown: false, stuck: None };
+            let mut violation = None;
             match (decision.verdict, run.ending) {
                 (Verdict::Violation, _) => {
-                    Some((setup, Bad::Violation(Box::new(Finding::of(&history, decision, &options)))))
+                    let finding = Finding::of(&history, decision, &options);
+                    violation = Some((setup, Bad::Violation(Box::new(finding))));
                 }
-                (_, Ending::Stuck(reason)) => {
-                    totals.note_stuck(number, setup, reason);
-                    None
-                }
-                (Verdict::Unknown, _) => {
-                    totals.unknown.fetch_add(1, Ordering::Relaxed);
-                    None
-                }
-                (Verdict::Consistent, _) => None,
+                (_, Ending::Stuck(reason)) => note.stuck = Some((setup, reason)),
+                (Verdict::Unknown, _) => note.is_unknown = true,
+                (Verdict::Consistent, _) => {}
             }
+            notes.lock().unwrap_or_else(PoisonError::into_inner).push(note);
+            violation
         });
         found = hunted.found;
         next = hunted.next;
-        let is_stuck_often = totals.stuck.load(Ordering::Relaxed) >= STUCK_OFTEN;
+        totals.count(notes.into_inner().unwrap_or_else(PoisonError::into_inner), next);
+        let is_stuck_often = totals.stuck >= STUCK_OFTEN;
         if let Some(path) = &flags.resume
             && let Err(error) = output::write_file(path, format!("{next}\n"))
         {
@@ -120,8 +133,7 @@ pub(crate) fn run(flags: &Hunt) -> u8 {
         }
     }
     totals.executions = next - from;
-    let first_stuck = totals.first_stuck.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-    let found = found.or(first_stuck);
+    let found = found.or_else(|| totals.first_stuck.take());
     if let (Some(path), Some((_, (_, Bad::Violation(finding))))) = (&flags.output, &found)
         && let Err(error) = output::write_file(path, finding.listing())
     {
@@ -140,7 +152,7 @@ pub(crate) fn run(flags: &Hunt) -> u8 {
     }
     match found {
         Some(_) => 1,
-        None if totals.unknown.into_inner() > 0 => 3,
+        None if totals.unknown > 0 => 3,
         None => 0,
     }
 }
@@ -183,11 +195,7 @@ fn told(
     next: u64,
     elapsed: Duration,
 ) -> String {
-    let executions = totals.executions;
-    // With several workers, executions behind the one that was found may have been simulated, too.
-    let operations = totals.operations.load(Ordering::Relaxed);
-    let unknown = totals.unknown.load(Ordering::Relaxed);
-    let stuck = totals.stuck.load(Ordering::Relaxed);
+    let &Totals { executions, operations, unknown, stuck, .. } = totals;
     let seed = flags.simulated.seed;
     if flags.json {
         let finding = found.map(|(number, (setup, bad))| {

@@ -1,5 +1,5 @@
-//! The reduction of Theorem 1.7 of RF: an execution without rmws that `wra`, `ra` and `sra` allow if and only if a graph
-//! has no triangle.
+//! The reduction of Theorem 1.7 of RF: an execution without rmws that `wra`, `ra` and `sra` allow if and only if a
+//! graph has no triangle.
 //!
 //! No way is known to find a triangle among e edges in less than e^(3/2) steps without fast multiplication of matrices.
 //! So nothing that decides one of these models can be linear. The executions have a thread for each part of the
@@ -17,8 +17,9 @@
 //! each edge (a, b)  r_b^a     read l_a; read y_b, the value of w_b
 //! ```
 //!
-//! If a, b, c with a < b < c is a triangle, the write of y_b in `w_b^c` happens before `wjxn_c`, this before `e_ac`, this
-//! before `rjxn_a`, and this before the last read of `r_b^a`. That read still returns the overwritten value of `w_b`.
+//! If a, b, c with a < b < c is a triangle, the write of y_b in `w_b^c` happens before `wjxn_c`, this before `e_ac`,
+//! this before `rjxn_a`, and this before the last read of `r_b^a`. That read still returns the overwritten value of
+//! `w_b`.
 
 use history::execution::{Execution, Kind};
 use history::{History, MemoryOrder};

@@ -5,10 +5,10 @@
 //! order. These clocks are not kept closed. A read closes the part that it needs (lines 13 to 22).
 //!
 //! The corrections: initial writes come before all others, and a missing write is left out. Line 12 belongs into the
-//! `else`. The right side of line 18 is `HB` of the top of the chain. In line 24 the clock of the thread becomes `HB[e]`
-//! after the join. A second rmw of one write is refused. Line 30 means the own lane of `HB[e]`, less one. `poPropagate`
-//! (not printed): the writes of the location that follow the top of a chain in its thread, and are of other chains, get
-//! the `HBMO` of the chain.
+//! `else`. The right side of line 18 is `HB` of the top of the chain. In line 24 the clock of the thread becomes
+//! `HB[e]` after the join. A second rmw of one write is refused. Line 30 means the own lane of `HB[e]`, less one.
+//! `poPropagate` (not printed): the writes of the location that follow the top of a chain in its thread, and are of
+//! other chains, get the `HBMO` of the chain.
 
 use history::execution::Kind;
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -5,12 +5,12 @@
 //! the location reach the node. So the graph is always closed, and whether one write comes before another is one
 //! comparison. A new edge joins clocks along all edges that follow, as far as they change.
 //!
-//! An access orders the writes of its *prior set* (for each thread, its last access of the location that happens before,
-//! or what that one read) before the write that it reads or is. A read is refused if that write already reaches one of
-//! them. An rmw comes right after what it reads: it takes over all edges that leave its source, and later edges from
-//! the source leave from the end of the chain of rmws instead. (Here the ends of each chain are noted; C11Tester walks
-//! along the chain.) One correction makes the check exact: an edge into an rmw goes to the top of its chain, because what
-//! comes before an rmw, and is not its source, comes before the source, too.
+//! An access orders the writes of its *prior set* (for each thread, its last access of the location that happens
+//! before, or what that one read) before the write that it reads or is. A read is refused if that write already reaches
+//! one of them. An rmw comes right after what it reads: it takes over all edges that leave its source, and later edges
+//! from the source leave from the end of the chain of rmws instead. (Here the ends of each chain are noted; C11Tester
+//! walks along the chain.) One correction makes the check exact: an edge into an rmw goes to the top of its chain,
+//! because what comes before an rmw, and is not its source, comes before the source, too.
 
 use history::execution::Kind;
 use rustc_hash::FxHashMap;

@@ -3,8 +3,8 @@
 //!
 //! Offline, as model checkers use them:
 //! - [`writes_before`]: the cubic construction of a *writes-before* order (Lahav and Vafeiadis 2015), which TruSt uses.
-//!   Happens-before is given by clocks; for each location, the writes have a matrix of bits that is closed by Warshall's
-//!   algorithm. The rules of atomicity are repeated until they add nothing.
+//!   Happens-before is given by clocks; for each location, the writes have a matrix of bits that is closed by
+//!   Warshall's algorithm. The rules of atomicity are repeated until they add nothing.
 //! - [`closed_order`]: a modification order over all writes that is kept transitively closed, event by event.
 //!
 //! Online, as testers use them, for `ra` only:

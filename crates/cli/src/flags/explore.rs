@@ -74,7 +74,8 @@ pub(crate) struct Explore {
     pub(crate) jobs: Option<u16>,
 
     /// Write an execution for each outcome into this folder: a history that `seriatim check` judges again, and a
-    /// drawing of it as SVG and for Graphviz. They are called TEST.MODEL.N, where N is the number of the outcome, from 1
+    /// drawing of it as SVG and for Graphviz. They are called TEST.MODEL.N, where N is the number of the outcome, from
+    /// 1
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) witness: Option<PathBuf>,
 

@@ -29,8 +29,8 @@ struct Worker {
     native: Option<Native>,
 }
 
-// SAFETY: a worker moves between threads only where it is detached or has just been cloned, and then it has no `native`.
-// The rest can move: places in the code are static.
+// SAFETY: a worker moves between threads only where it is detached or has just been cloned, and then it has no
+// `native`. The rest can move: places in the code are static.
 unsafe impl Send for Worker {}
 
 impl Clone for Worker {

@@ -1,8 +1,8 @@
 //! The graph of a violation: the operations that clash, and the edges between them, as DOT, Mermaid and SVG.
 //!
 //! The graph shows the last part of a story, which is the contradiction: its circle, and what the history says itself
-//! of the operations. A story without a contradiction is shown as a whole. Threads give x and the order of the operations gives y, so no layout is searched for. The same
-//! story always gives the same drawing.
+//! of the operations. A story without a contradiction is shown as a whole. Threads give x and the order of the
+//! operations gives y, so no layout is searched for. The same story always gives the same drawing.
 
 mod svg;
 

@@ -2,9 +2,9 @@
 //!
 //! At every step a random thread does one operation: a read, a write or a read-modify-write of a random location, or a
 //! fence. The machine decides what a read returns. It is an atomic memory, a memory behind store buffers ([`buffers`]),
-//! a memory with views ([`views`]), or a replicated memory ([`replicas`]). Every write writes a value of its own (1, 2, 3, ... in the order of the writes;
-//! every location holds 0 at first), so reads-from is never ambiguous. The model that the machine is named after allows
-//! the history.
+//! a memory with views ([`views`]), or a replicated memory ([`replicas`]). Every write writes a value of its own (1, 2,
+//! 3, ... in the order of the writes; every location holds 0 at first), so reads-from is never ambiguous. The model
+//! that the machine is named after allows the history.
 //!
 //! Perturbation changes the results of some reads to values near by. It does not change what the machine does: the
 //! history without perturbation differs in these results only.
@@ -68,8 +68,8 @@ pub struct Config {
     pub rmws: u32,
     /// How many of a hundred operations are fences. The rest, up to a hundred, are reads.
     pub fences: u32,
-    /// For a machine with store buffers or replicas: how many operations of each thread, on average, happen at most while
-    /// a store waits, or a message is on its way. A store or message waits longer if another holds it up.
+    /// For a machine with store buffers or replicas: how many operations of each thread, on average, happen at most
+    /// while a store waits, or a message is on its way. A store or message waits longer if another holds it up.
     pub delay: u32,
     /// For a machine with views: how many of a hundred reads take any message that they may read, and how many of a
     /// hundred writes take any place. The others take the newest.

@@ -1,8 +1,8 @@
 //! Replicated memory with causal broadcast: the machines of `cc`, `ccv` and `cm`.
 //!
-//! Each thread has a replica of the memory. It reads its replica, writes to it at once, and sends the write to all other
-//! replicas. A message takes up to the configured delay to each of them, and arrives when its time has come and all
-//! that its writer had heard of before the write has arrived, too. Messages of one thread arrive in their order. A
+//! Each thread has a replica of the memory. It reads its replica, writes to it at once, and sends the write to all
+//! other replicas. A message takes up to the configured delay to each of them, and arrives when its time has come and
+//! all that its writer had heard of before the write has arrived, too. Messages of one thread arrive in their order. A
 //! replica makes of the writes that arrive:
 //!
 //! - `cm`: it stores each write when it arrives. So the thread sees one order of all writes that it heard of, which

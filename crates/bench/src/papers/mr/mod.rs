@@ -1,7 +1,7 @@
 //! MR: *Monitoring Refinement via Symbolic Reasoning*, section 6.
 //!
-//! The histories are runs of ten structures ([`structures`], [`runs`]). With `SERIATIM_SHARED_DATA` set to a folder that
-//! holds those of the paper (`violin/`), these are measured, too.
+//! The histories are runs of ten structures ([`structures`], [`runs`]). With `SERIATIM_SHARED_DATA` set to a folder
+//! that holds those of the paper (`violin/`), these are measured, too.
 
 mod completeness;
 mod runs;

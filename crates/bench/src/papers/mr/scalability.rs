@@ -1,4 +1,5 @@
-//! Figures 12 and 13: how many steps a checker goes through within time limits, on histories of Michael and Scott's queue.
+//! Figures 12 and 13: how many steps a checker goes through within time limits, on histories of Michael and Scott's
+//! queue.
 //!
 //! A step is a return, at which the checker says whether the history so far is still possible. The limits of the paper
 //! (5, 25, 50, 75 and 100 s) are scaled by a factor. The column `seriatim` is the exact monitor of `monitor`, which

@@ -1,8 +1,8 @@
 //! Ten structures, as the paper took them from Scal, in Rust: six that are linearizable, four that are not meant to be.
 //!
 //! A structure is written on a [`Memory`] of words, so it runs under the scheduler of `explore` and on real threads
-//! alike. Every value that is inserted is a number of its own, from one on, and is the number of its node. So nothing is
-//! allocated, and no node comes again. The names are those of Scal:
+//! alike. Every value that is inserted is a number of its own, from one on, and is the number of its node. So nothing
+//! is allocated, and no node comes again. The names are those of Scal:
 //!
 //! | name | structure | atomic |
 //! | --- | --- | --- |
@@ -169,8 +169,8 @@ fn two_locks_remove(m: &dyn Memory, _: usize, _: usize) -> Option<usize> {
     (after != 0).then_some(after)
 }
 
-/// Words 0 to 2 as those of the locked queue; then a request and an answer for each thread. A request is 1 for a removal,
-/// or 1 more than the value to insert. An answer is 1 for none, or 1 more than the value.
+/// Words 0 to 2 as those of the locked queue; then a request and an answer for each thread. A request is 1 for a
+/// removal, or 1 more than the value to insert. An answer is 1 for none, or 1 more than the value.
 fn combine(m: &dyn Memory, thread: usize, request: usize) -> usize {
     let (asked, answered) = (|of: usize| 8 + of, |of: usize| 8 + THREADS + of);
     m.store(asked(thread), request);
@@ -398,8 +398,8 @@ fn helped_remove(m: &dyn Memory, thread: usize, _: usize) -> Option<usize> {
 
 /// How many values a segment of a k-FIFO queue holds.
 const K: usize = 3;
-/// How many segments the bounded one has. An insertion waits while all are in use, so a run should have fewer values: at
-/// most 40.
+/// How many segments the bounded one has. An insertion waits while all are in use, so a run should have fewer values:
+/// at most 40.
 const SEGMENTS: usize = 18;
 
 /// The word of a place in a segment.
@@ -414,7 +414,8 @@ fn segment_insert(m: &dyn Memory, thread: usize, value: usize, segments: usize) 
         for at in 0..K {
             let slot = place(last, (at + mix(thread, value)) % K, segments);
             if m.load(slot) == 0 && m.cas(slot, 0, value) {
-                // If the segment is not in use any more, the value may have been missed: it is taken back, if it can be.
+                // If the segment is not in use any more, the value may have been missed: it is taken back, if it can
+                // be.
                 let is_in_use = m.load(0) <= last && last <= m.load(1);
                 if is_in_use || !m.cas(slot, value, 0) {
                     return;

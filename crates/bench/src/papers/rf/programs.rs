@@ -158,7 +158,8 @@ fn buf_ring(m: &Words, me: usize, threads: usize, rounds: usize) {
     }
 }
 
-/// Chase and Lev's deque: thread 0 pushes and takes at the bottom, the others steal at the top. Words: top, bottom, items.
+/// Chase and Lev's deque: thread 0 pushes and takes at the bottom, the others steal at the top. Words: top, bottom,
+/// items.
 fn chase_lev(m: &Words, me: usize, _: usize, rounds: usize) {
     for at in 0..rounds {
         if me > 0 {
@@ -321,8 +322,8 @@ fn mcs_spinlock(m: &Words, me: usize, threads: usize, rounds: usize) {
     }
 }
 
-/// Vyukov's bounded queue. Words: head, tail, and a number and a value for each of four slots. A slot of number n has the
-/// word n minus its index, so that all begin with zero.
+/// Vyukov's bounded queue. Words: head, tail, and a number and a value for each of four slots. A slot of number n has
+/// the word n minus its index, so that all begin with zero.
 fn mpmc(m: &Words, me: usize, _: usize, rounds: usize) {
     for at in 0..rounds {
         let is_producer = me.is_multiple_of(2);
@@ -514,8 +515,8 @@ fn ttas_lock(m: &Words, _: usize, _: usize, rounds: usize) {
     }
 }
 
-/// Dice and Kogan's ticket lock, in which those far from their turn wait elsewhere. Words: the next ticket, the one that is
-/// served, the data, four places to wait.
+/// Dice and Kogan's ticket lock, in which those far from their turn wait elsewhere. Words: the next ticket, the one
+/// that is served, the data, four places to wait.
 fn twa_lock(m: &Words, _: usize, _: usize, rounds: usize) {
     for _ in 0..rounds {
         let ticket = m.add(0, 1, AcqRel);
@@ -559,8 +560,8 @@ fn indexer(m: &Words, me: usize, threads: usize, rounds: usize) {
     }
 }
 
-/// A logger: threads write records into buffers of their own, and thread 0 collects them. Words: the count and two words
-/// of each thread, then words of the output.
+/// A logger: threads write records into buffers of their own, and thread 0 collects them. Words: the count and two
+/// words of each thread, then words of the output.
 fn iris(m: &Words, me: usize, threads: usize, rounds: usize) {
     for at in 1..=rounds {
         if me == 0 {
@@ -579,8 +580,8 @@ fn iris(m: &Words, me: usize, threads: usize, rounds: usize) {
     }
 }
 
-/// A store of keys: one writer under a lock, readers that look at a counter before and after. Words: the lock, the counter,
-/// the keys.
+/// A store of keys: one writer under a lock, readers that look at a counter before and after. Words: the lock, the
+/// counter, the keys.
 fn mabain(m: &Words, me: usize, _: usize, rounds: usize) {
     for at in 0..rounds {
         let key = 2 + (at * 5 + me) % 16;

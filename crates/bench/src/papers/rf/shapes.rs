@@ -1,9 +1,9 @@
 //! Figures 11 and 12: five shapes on which the online algorithms differ, with growing numbers of events and of threads.
 //!
-//! The drawing of Figure 11 is lost in the text that we have, so the shapes are ours. Each shows one thing that the paper
-//! says of the two algorithms: chains of rmws have one clock (a counter), the graph is closed and Algorithm 5's order is
-//! not (writers that know nothing of each other; a long order), an order that only reads imply, and, against Algorithm 5,
-//! few writes and no rmws.
+//! The drawing of Figure 11 is lost in the text that we have, so the shapes are ours. Each shows one thing that the
+//! paper says of the two algorithms: chains of rmws have one clock (a counter), the graph is closed and Algorithm 5's
+//! order is not (writers that know nothing of each other; a long order), an order that only reads imply, and, against
+//! Algorithm 5, few writes and no rmws.
 
 use std::time::Duration;
 
@@ -150,8 +150,8 @@ impl Experiment for Shapes {
 
     fn setting(&self, scale: &Scale) -> String {
         format!(
-            "one location; {} threads where events grow; the shapes are ours, for those of Figure 11 are lost. Limit {:?}.",
-            10,
+            "one location; 10 threads where events grow; the shapes are ours, for those of Figure 11 are lost. Limit \
+             {:?}.",
             scale.limit(Duration::from_secs(10), Duration::from_millis(500))
         )
     }

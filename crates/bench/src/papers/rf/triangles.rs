@@ -1,5 +1,5 @@
-//! Theorem 1.7: the lower bound, shown. The executions of `workload::triangles` grow with a graph without triangles; each
-//! checker takes more than linear time on them.
+//! Theorem 1.7: the lower bound, shown. The executions of `workload::triangles` grow with a graph without triangles;
+//! each checker takes more than linear time on them.
 
 use std::time::{Duration, Instant};
 

@@ -6,8 +6,8 @@
 //! accesses are added at the end. So to undo an event costs about as much as to push it, however long the execution is.
 //! Numbers of writes come back in the reverse order, so the same events get the same names again.
 //!
-//! Room that was made for threads and locations stays. What is forgotten cannot be brought back: [`Incremental::retire`]
-//! makes all marks void.
+//! Room that was made for threads and locations stays. What is forgotten cannot be brought back:
+//! [`Incremental::retire`] makes all marks void.
 
 use history::MemoryOrder;
 use history::execution::Kind;
