@@ -238,8 +238,9 @@ impl Experiment for Explored {
 
     fn setting(&self, scale: &Scale) -> String {
         format!(
-            "programs after the literature, in Rust (RF does not say how many events its own have); executions explored \
-             are reckoned for {LIMIT} s from the measured time of a visit and of a check, each on up to {} executions. A program with a mark stopped at a finding.",
+            "programs after the literature, in Rust (RF does not say how many events its own have); executions \
+             explored are reckoned for {LIMIT} s from the measured time of a visit and of a check, each on up to {} \
+             executions. A program with a mark stopped at a finding.",
             scale.either(60, 10)
         )
     }
