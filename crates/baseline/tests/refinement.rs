@@ -112,7 +112,7 @@ fn the_figures_of_the_paper() {
         let view = ObjectHistory::new(&entry.history).expect("an object history");
         for name in algorithms {
             let algorithm = baseline::algorithm(name).expect("an algorithm");
-            let options = object::Options { algorithm, ..object::Options::default() };
+            let options = object::Options { algorithm, witness: true, ..object::Options::default() };
             let decision = object::check(&view, &options);
             let context = || format!("{}: {name}: {decision:?}", entry.name);
             match decision.verdict {

@@ -94,10 +94,10 @@ impl Random {
 fn a_run_that_is_killed_again_and_again_ends_as_if_it_were_not() {
     const KILLS: usize = 25;
     let files = Files::new();
-    let count = 3000;
+    let (count, hard_count) = (9000, "4500");
     let easy = corpus(&files, count);
     let hard = &files.path("hard.hist");
-    let flags = ["--threads", "5", "--operations", "30", "--values", "3", "--histories", "1500", "-o", hard];
+    let flags = ["--threads", "5", "--operations", "30", "--values", "3", "--histories", hard_count, "-o", hard];
     assert_eq!(seriatim_with(&[&["gen", "--object", "queue"], &flags[..]].concat()).status, 0);
     let mut random = Random(7);
     for (mode, jobs) in [("--json", "3"), ("--timeout=60", "1")] {
@@ -134,7 +134,7 @@ fn a_run_that_is_killed_again_and_again_ends_as_if_it_were_not() {
         assert_eq!(essence(&last), essence(&whole));
         let (counts, is_finished) = records(state);
         // Nothing that was recorded was decided again.
-        assert_eq!((counts.len(), is_finished), (count + 1500, true));
+        assert_eq!((counts.len(), is_finished), (count + 4500, true));
         assert!(counts.values().all(|&times| times == 1));
         // Now there is nothing left to do.
         let length = fs::metadata(state).unwrap().len();

@@ -158,7 +158,7 @@ fn a_stream_of_transactions_is_monitored() {
         assert!(ran.status == 1 && ran.out.contains("T49") && ran.err.is_empty(), "{ran:?}");
         let name = if model == "read-committed" { "non-monotonic read" } else { "fractured read" };
         assert!(model == "serializable" || ran.out.contains(name), "{model}: {}", ran.out);
-        let ran = seriatim(["verify", "--certificate", &proof, &seen]);
+        let ran = seriatim(["verify", &proof, &seen]);
         assert_eq!(ran.status, 0, "{ran:?}");
     }
     let default = with_input(["monitor"], good.as_bytes());

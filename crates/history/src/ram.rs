@@ -49,8 +49,7 @@ pub fn limit() -> Option<usize> {
 
 /// Whether the process takes more memory than it may. The system is asked at most once in four milliseconds.
 pub fn is_exceeded() -> bool {
-    /// When the system was asked last, in nanoseconds after [`START`]. It is not asked at once: a short run need not
-    /// ask at all.
+    /// When the system was asked last, in nanoseconds after [`START`]; 0 if it was never asked.
     static ASKED: AtomicU64 = AtomicU64::new(0);
     static EXCEEDED: AtomicBool = AtomicBool::new(false);
     static START: OnceLock<Instant> = OnceLock::new();
@@ -60,7 +59,7 @@ pub fn is_exceeded() -> bool {
     }
     let now = START.get_or_init(Instant::now).elapsed().as_nanos() as u64 + 1;
     let asked = ASKED.load(Relaxed);
-    let is_recent = now < asked + INTERVAL.as_nanos() as u64;
+    let is_recent = asked > 0 && now < asked + INTERVAL.as_nanos() as u64;
     if is_recent || ASKED.compare_exchange(asked, now, Relaxed, Relaxed).is_err() {
         return EXCEEDED.load(Relaxed);
     }

@@ -20,10 +20,10 @@ pub fn is_named(history: &History) -> bool {
 ///
 /// let history = History::parse(
 ///     "# @object etcd
-///      [0] call put x=1
-///      [0] return rev=2
-///      [1] call range x
-///      [1] return rev=2,count=1,x=1@2",
+///      [0] call put \"x=1\"
+///      [0] return \"rev=2\"
+///      [1] call range \"x\"
+///      [1] return \"rev=2,count=1,x=1@2\"",
 /// )?;
 /// let decision = check_named(&history, &Options::default())?;
 /// assert_eq!(decision.verdict, Verdict::Consistent);

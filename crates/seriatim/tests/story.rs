@@ -426,6 +426,7 @@ fn of_searches() {
 fn hard() -> Vec<History> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.is_file());
     files.sort();
     files.iter().flat_map(|file| History::read_all(file).unwrap()).map(Result::unwrap).collect()
 }

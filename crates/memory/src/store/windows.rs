@@ -484,10 +484,8 @@ fn close_under_sources(execution: &Execution, readers: &Readers, begins: &[u32],
 /// What becomes of a read in a window whose source is before the window.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Early {
-    /// It reads the initial write. An access that meets no other access of its location is an event that does nothing.
-    Initial,
     /// It reads the initial write.
-    Buffered,
+    Initial,
     /// It is left out.
     LeftOut,
     /// It is left out, and locations keep their numbers, because the window is to be explained.
@@ -514,9 +512,6 @@ struct Part<'a> {
     echoed: Vec<u32>,
     /// By location: twice the number of the last window that writes it, and one more if the window has several writes.
     written: Vec<u32>,
-    /// By location: twice the number of the last window that accesses it, and one more if the window does so several
-    /// times. Echoes count.
-    accessed: Vec<u32>,
 }
 
 impl<'a> Part<'a> {
@@ -532,7 +527,6 @@ impl<'a> Part<'a> {
             heard: vec![0; whole.location_count()],
             echoed: vec![0; readers.slot_count()],
             written: vec![0; whole.location_count()],
-            accessed: vec![0; whole.location_count()],
         }
     }
 
@@ -577,16 +571,6 @@ impl<'a> Part<'a> {
         self.echoes.dedup();
     }
 
-    /// Finds the locations that a window and its echoes access several times.
-    fn find_shared(&mut self, window: &Window) {
-        let once = 2 * self.windows;
-        for id in window.events().chain(self.echoes.iter().map(|&(_, read)| read)) {
-            if let Some(accessed) = self.accessed.get_mut(self.whole.events()[id as usize].location.index()) {
-                *accessed = once + u32::from(*accessed >= once);
-            }
-        }
-    }
-
     /// Whether the write of a slot has an echo in the window.
     fn has_echo(&self, slot: usize) -> bool {
         self.echoed[slot] == self.windows
@@ -617,13 +601,11 @@ impl<'a> Part<'a> {
         order: &mut Saturation,
         limits: &Limits,
     ) -> Result<Vec<u32>, Halted> {
+        let execution = self.fill(window, Early::Initial);
         if relaxation == Relaxation::Nothing {
-            self.find_shared(window);
-            let execution = self.fill(window, Early::Initial);
             let line = interleaving(order, &Frame::sequential(execution), limits)?;
             return Ok(line.into_iter().map(|event| self.origins[event as usize]).collect());
         }
-        let execution = self.fill(window, Early::Buffered);
         let Ok((frame, numbers)) = tso::numbered_frame(execution, relaxation) else { return Err(Halted::Refuted) };
         check_room_for(lanes(frame.execution().thread_count()), frame.execution().len())?;
         let line = interleaving(order, &frame, limits)?;
@@ -659,8 +641,7 @@ impl<'a> Part<'a> {
 
     /// The execution of a window and of the echoes that were found.
     fn fill(&mut self, window: &Window, early: Early) -> &Execution {
-        let Self { whole, execution, numbers, numbered, echoes, origins, windows, written, accessed, .. } = self;
-        let once = 2 * *windows;
+        let Self { whole, execution, numbers, numbered, echoes, origins, .. } = self;
         let Rest { next, left } = &window.rest;
         let mut ranges = Vec::with_capacity(next.len());
         // By thread: the difference between the number of an event in the part and its number in the execution. The
@@ -693,13 +674,6 @@ impl<'a> Part<'a> {
             if is_echo {
                 event.kind = Kind::Read;
             }
-            // If there are many locations, most accesses of a window meet no other.
-            let location = event.location.index();
-            if early == Early::Initial
-                && accessed.get(location).is_some_and(|&accessed| accessed == once || written[location] < once)
-            {
-                return (ThreadId(thread), Event::NOTHING, whole.operations()[id as usize]);
-            }
             if event.source.is_event() {
                 let source = event.source.0;
                 let home = whole.threads()[source as usize].index();
@@ -710,7 +684,7 @@ impl<'a> Part<'a> {
                     Event { source: EventId(before.wrapping_add(place as u32)), ..event }
                 } else {
                     match early {
-                        Early::Initial | Early::Buffered => Event { source: EventId::INIT, ..event },
+                        Early::Initial => Event { source: EventId::INIT, ..event },
                         Early::LeftOut | Early::Explained => without_read(event),
                     }
                 };
