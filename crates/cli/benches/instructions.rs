@@ -8,7 +8,7 @@
 //!
 //! The functions of the C library that copy and compare memory differ between processors. Valgrind shows programs
 //! nearly the same processor everywhere, so counts differ little; all the same, each count is stored for a processor
-//! family. A family that is not stored is compared with the first that is.
+//! family. A family that is not stored is compared with the first that is, and then nothing fails.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -180,12 +180,12 @@ fn compare() -> ExitCode {
     };
     let is_known = stored.keys().any(|(it, _)| *it == family);
     let against = if is_known { &family } else { &first };
-    println!("{family}, compared with {against}");
+    println!("{family}, compared with {against}{}", if is_known { "" } else { "; not stored, so nothing fails" });
     let mut is_good = true;
     for (path, count) in main_paths() {
         let Some((before, _)) = stored.get(&(against.clone(), path.clone())) else {
             println!("{path:<20} {count:>12} instructions: NOT STORED");
-            is_good = false;
+            is_good &= !is_known;
             continue;
         };
         let growth = 100.0 * (count as f64 / *before as f64 - 1.0);
@@ -194,7 +194,7 @@ fn compare() -> ExitCode {
             _ if growth < -TOLERANCE => "fewer: accept it, so that it stays",
             _ => "",
         };
-        is_good &= growth <= TOLERANCE;
+        is_good &= growth <= TOLERANCE || !is_known;
         println!("{path:<20} {count:>12} instructions, {growth:>+6.1}% {remark}");
     }
     if !is_good {
