@@ -261,10 +261,14 @@ impl<'c> Run<'c> {
             let key = self.key(slot);
             let is_write = self.random.percent(self.config.writes as u8);
             let room = length - planned.len();
-            if is_write && room > 1 && self.random.percent(self.config.rmws as u8) {
+            // A write that is to come after a read has no room in the last place, so that only the read is done.
+            let is_rmw = is_write && (room > 1 || self.config.rmws > 0) && self.random.percent(self.config.rmws as u8);
+            if is_rmw {
                 planned.push(Planned { is_write: false, key });
             }
-            planned.push(Planned { is_write, key });
+            if !is_rmw || room > 1 {
+                planned.push(Planned { is_write, key });
+            }
         }
         self.left -= length as u32;
         let open = &mut self.open[session];
