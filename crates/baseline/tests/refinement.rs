@@ -134,18 +134,8 @@ fn the_figures_of_the_paper() {
 /// On longer runs matches are forgotten all the time. What is found then is a violation of the whole history.
 #[test]
 fn what_symbolic_forgets_is_obsolete() {
-    let eight = [
-        Object::Queue,
-        Object::Stack,
-        Object::PriorityQueue,
-        Object::Register,
-        Object::Set,
-        Object::Mutex,
-        Object::Semaphore,
-        Object::Exchanger,
-    ];
     println!("of the histories, matches were forgotten in; violations, and those found with removal:");
-    for object in eight {
+    for object in objects().filter(|&object| has_theory(object)) {
         let (mut forgot, mut violations, mut found) = (0, 0, 0);
         for seed in 0..workload::cases(250) {
             let faults = [None, Some(Fault::OutOfOrder(3)), Some(Fault::Lost), Some(Fault::Duplicated)];
