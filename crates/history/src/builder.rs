@@ -41,6 +41,8 @@
 //! A finished history can be changed. [`HistoryBuilder::from`] opens it again. [`Replay`] plays its events into a new
 //! history: fewer of them, or in another order.
 
+mod attributes;
+mod call;
 mod edit;
 mod error;
 mod replay;
@@ -48,11 +50,12 @@ mod transactions;
 
 use rustc_hash::FxHashMap;
 
-use crate::history::{History, KeyId, MemoryOrder, Operation, OperationId, Outcome, ProcessId, Source};
+use crate::history::{History, KeyId, Operation, OperationId, Outcome, ProcessId, Source};
 use crate::object::{Method, Object, is_open_method, is_open_name};
 use crate::value::{Value, Words};
 use crate::whole_set;
 
+pub use call::{Call, End};
 pub use error::{BuildError, Which};
 pub use replay::Replay;
 pub(crate) use transactions::Sessions;
@@ -62,82 +65,6 @@ pub(crate) const MOST_EVENTS: u32 = u32::MAX - 16;
 
 /// How many remarks of the tester are kept.
 const MOST_REMARKS: usize = 10_000;
-
-/// A call, or a whole instant. Only the process and the method are required.
-#[derive(Copy, Clone, Debug)]
-#[must_use]
-pub struct Call {
-    pub(crate) process: ProcessId,
-    pub(crate) key: KeyId,
-    pub(crate) line: u32,
-    pub(crate) method: Method,
-    pub(crate) order: MemoryOrder,
-    pub(crate) argument: Value,
-    pub(crate) result: Value,
-    pub(crate) expected: Value,
-}
-
-impl Call {
-    /// A call of a method without an argument, on the only object of the history.
-    #[inline]
-    pub const fn new(process: ProcessId, method: Method) -> Self {
-        let none = Value::NONE;
-        let order = MemoryOrder::Plain;
-        Self { process, key: KeyId::NONE, line: 0, method, order, argument: none, result: none, expected: none }
-    }
-
-    /// On this key: a memory location, or one of several objects.
-    #[inline]
-    pub const fn key(self, key: KeyId) -> Self {
-        Self { key, ..self }
-    }
-
-    /// With this argument: the value that is written, inserted or added.
-    #[inline]
-    pub const fn argument(self, argument: Value) -> Self {
-        Self { argument, ..self }
-    }
-
-    /// With this result. Only an instant has its result here.
-    #[inline]
-    pub const fn result(self, result: Value) -> Self {
-        Self { result, ..self }
-    }
-
-    /// With this expected value. Only a compare-and-swap has one.
-    #[inline]
-    pub const fn expected(self, expected: Value) -> Self {
-        Self { expected, ..self }
-    }
-
-    /// With this memory order.
-    #[inline]
-    pub const fn order(self, order: MemoryOrder) -> Self {
-        Self { order, ..self }
-    }
-
-    /// On this line of its file, counted from 1.
-    #[inline]
-    pub const fn line(self, line: u32) -> Self {
-        Self { line, ..self }
-    }
-
-    const fn operation(&self, outcome: Outcome) -> Operation {
-        let &Self { process, key, line, method, order, argument, result, .. } = self;
-        Operation { process, key, line, method, order, outcome, argument, result }
-    }
-}
-
-/// How a called operation ends.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum End {
-    /// It returns this value; [`Value::NONE`] if it returns nothing, or the value is not known.
-    Ok(Value),
-    /// It did not happen.
-    Fail,
-    /// Nobody will ever know whether it happened.
-    Info,
-}
 
 /// The source of a read, named by a label that no operation has yet: `from=a` above `id=a`.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -623,110 +550,9 @@ impl HistoryBuilder {
         Some(moment)
     }
 
-    /// Sets the recorded time of the call of an operation.
-    #[inline]
-    pub fn set_call_time(&mut self, id: OperationId, time: i64) -> Result<(), BuildError> {
-        self.check_operation(id)?;
-        self.put_time(id, 0, time);
-        Ok(())
-    }
-
-    /// Sets the recorded time of the return of an operation.
-    #[inline]
-    pub fn set_return_time(&mut self, id: OperationId, time: i64) -> Result<(), BuildError> {
-        self.check_operation(id)?;
-        self.put_time(id, 1, time);
-        Ok(())
-    }
-
     /// Replaces all final values by values of keys that exist.
     pub(crate) fn replace_finals(&mut self, finals: Vec<(KeyId, Value)>) {
         self.history.finals = finals;
-    }
-
-    /// Sets the recorded time of the call (0) or the return (1) of an operation that exists.
-    #[inline]
-    pub(crate) fn put_time(&mut self, id: OperationId, end: usize, time: i64) {
-        if self.is_stream {
-            return;
-        }
-        if self.history.times.len() <= id.index() {
-            self.history.times.resize(id.index() + 1, [None; 2]);
-        }
-        self.history.times[id.index()][end] = Some(time);
-    }
-
-    /// Sets the label of an operation. Reads name their sources by labels.
-    pub fn set_label(&mut self, id: OperationId, label: Value) -> Result<(), BuildError> {
-        self.check_operation(id)?;
-        self.check_value(label)?;
-        if self.is_init(label) {
-            return Err(BuildError::LabelInit);
-        }
-        if self.is_stream {
-            self.history.labels.push((id, label));
-            return Ok(());
-        }
-        match self.labels.get(&label.bits()) {
-            Some(&other) if other != id => {
-                let [first, second] = [other, id].map(|id| self.which(id));
-                Err(BuildError::LabelTwice { label: self.history.show(label), first, second })
-            }
-            Some(_) => Ok(()),
-            None => {
-                self.labels.insert(label.bits(), id);
-                self.history.labels.push((id, label));
-                Ok(())
-            }
-        }
-    }
-
-    /// Sets the source of a read.
-    pub fn set_source(&mut self, id: OperationId, source: Source) -> Result<(), BuildError> {
-        self.check_reader(id)?;
-        if let Source::Operation(write) = source {
-            self.check_operation(write)?;
-        }
-        self.history.sources.push((id, source));
-        Ok(())
-    }
-
-    /// Sets the source of a read by a label. The label may be set later. `init` is the initial write.
-    pub fn set_source_label(&mut self, id: OperationId, label: Value) -> Result<(), BuildError> {
-        self.check_reader(id)?;
-        self.check_value(label)?;
-        if self.is_init(label) {
-            self.history.sources.push((id, Source::Init));
-        } else if let Some(&write) = self.labels.get(&label.bits()) {
-            self.history.sources.push((id, Source::Operation(write)));
-        } else {
-            self.unresolved.push(Unresolved { operation: id, label });
-        }
-        Ok(())
-    }
-
-    fn check_reader(&self, id: OperationId) -> Result<(), BuildError> {
-        self.check_operation(id)?;
-        match self.history.operation(id).method {
-            Method::Read | Method::Rmw | Method::Cas => Ok(()),
-            _ => Err(BuildError::SourceOfNoRead),
-        }
-    }
-
-    fn is_init(&self, label: Value) -> bool {
-        label.as_word().is_some_and(|word| self.history.words.text(word) == "init")
-    }
-
-    /// Sets the index of an operation in program order.
-    pub fn set_program_index(&mut self, id: OperationId, index: u64) -> Result<(), BuildError> {
-        self.check_operation(id)?;
-        self.put_program_index(id, index);
-        Ok(())
-    }
-
-    /// Sets the index in program order of an operation that exists.
-    pub(crate) fn put_program_index(&mut self, id: OperationId, index: u64) {
-        self.history.program_indices.push((id, index));
     }
 
     /// The finished history.
