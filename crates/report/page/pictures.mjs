@@ -30,10 +30,27 @@ const passed = report('message-passing', 'examples/message-passing.hist', '--mod
 const { page: violation } = await open(browser, passed, { viewport });
 await take(violation, 'violation.png', ['.verdict', '#why']);
 
-const runs = history('queue.hist', seriatim('gen', '--object', 'queue', '--threads', '6', '--operations', '160', '--wrong', 'k-fifo', '--progress', '45', '--seed', '9'));
+const runs = history(
+  'queue.hist',
+  seriatim(
+    'gen',
+    '--object',
+    'queue',
+    '--threads',
+    '6',
+    '--operations',
+    '160',
+    '--wrong',
+    'k-fifo',
+    '--progress',
+    '45',
+    '--seed',
+    '9',
+  ),
+);
 const { page: timeline } = await open(browser, report('queue', runs), { viewport, colorScheme: 'dark' });
 await timeline.click('.switch button[data-part=whole]');
-await timeline.waitForFunction(() => window.seriatim.timeline.history.count === 160);
+await timeline.waitForFunction(() => window.seriatim.timeline.view.history.count === 160);
 await timeline.click('button:text("Fit")');
 await timeline.waitForTimeout(300);
 await take(timeline, 'timeline.png', ['#timeline', '#player']);

@@ -34,16 +34,33 @@ function throughRead(story: Story, part: StoryPart): StoryPart | null {
   const reads = premises[premises.length - 1];
   if (reads === undefined || path.length === 0) return null;
   const { kind, from, to: read } = part.edges[reads]!;
-  const isPath = path.every((edge, at) => part.edges[edge]!.from === (at === 0 ? write : part.edges[path[at - 1]!]!.to));
-  if (kind !== 'reads-from' || from !== source || !isPath || part.edges[path[path.length - 1]!]!.to !== read) return null;
+  const isPath = path.every(
+    (edge, at) => part.edges[edge]!.from === (at === 0 ? write : part.edges[path[at - 1]!]!.to),
+  );
+  if (kind !== 'reads-from' || from !== source || !isPath || part.edges[path[path.length - 1]!]!.to !== read)
+    return null;
   const rest = part.circle.filter((edge) => edge !== conflicts[0]);
-  const [readNode, writeNode, sourceNode] = [read, write, source].map((node) => story.nodes[node]!) as [StoryNode, StoryNode, StoryNode];
+  const [readNode, writeNode, sourceNode] = [read, write, source].map((node) => story.nodes[node]!) as [
+    StoryNode,
+    StoryNode,
+    StoryNode,
+  ];
   const overwritten: StoryEdge = {
     from: read,
     to: write,
     kind: 'read-write',
     label: 'rw',
-    sentence: [...words(readNode), plain(' reads '), ...words(sourceNode), plain(', which '), ...words(writeNode), plain(' overwrites, so '), place(readNode), plain(' comes before '), place(writeNode)],
+    sentence: [
+      ...words(readNode),
+      plain(' reads '),
+      ...words(sourceNode),
+      plain(', which '),
+      ...words(writeNode),
+      plain(' overwrites, so '),
+      place(readNode),
+      plain(' comes before '),
+      place(writeNode),
+    ],
     premises: [...rest, reads],
     refuted_by: null,
   };
@@ -62,12 +79,28 @@ export function headline(text: string): string {
 export function lead(story: Story): Line {
   const part = story.parts[story.parts.length - 1];
   const last = part?.edges[part.circle[part.circle.length - 1] ?? -1];
-  const isPlain = story.heading.map(({ text }) => text).join('').includes('in a circle');
-  if (isPlain && story.parts.length === 1 && last?.kind === 'read-write' && last === part!.edges[part!.edges.length - 1]) {
+  const isPlain = story.heading
+    .map(({ text }) => text)
+    .join('')
+    .includes('in a circle');
+  if (
+    isPlain &&
+    story.parts.length === 1 &&
+    last?.kind === 'read-write' &&
+    last === part!.edges[part!.edges.length - 1]
+  ) {
     const [source] = last.premises.slice(-1).map((edge) => story.nodes[part!.edges[edge]!.from]!);
     const [read, write] = [story.nodes[last.from]!, story.nodes[last.to]!];
     const value: Line = source!.operations.length === 0 ? words(source!) : [plain('the value of '), ...words(source!)];
-    return [{ style: 'heading', text: 'Stale read: ' }, ...words(read), plain(' returns '), ...value, plain(', although '), ...words(write), plain(' overwrites it and must come first.')];
+    return [
+      { style: 'heading', text: 'Stale read: ' },
+      ...words(read),
+      plain(' returns '),
+      ...value,
+      plain(', although '),
+      ...words(write),
+      plain(' overwrites it and must come first.'),
+    ];
   }
   // The last words of a heading may lead to a table.
   const line = story.heading.map((span) => ({ ...span }));

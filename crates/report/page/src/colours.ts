@@ -1,8 +1,25 @@
 // The colours of the canvases, which come from the style of the page, so that both themes and the printer have theirs.
 
 const NAMES = [
-  'surface', 'sunken', 'ink', 'muted', 'line', 'write', 'read', 'read-line', 'update', 'other', 'write-soft', 'read-soft',
-  'update-soft', 'other-soft', 'clash', 'accent', 'found', 'bin', 'on-fill',
+  'surface',
+  'sunken',
+  'ink',
+  'muted',
+  'line',
+  'write',
+  'read',
+  'read-line',
+  'update',
+  'other',
+  'write-soft',
+  'read-soft',
+  'update-soft',
+  'other-soft',
+  'clash',
+  'accent',
+  'found',
+  'bin',
+  'on-fill',
 ] as const;
 
 export type Colours = Record<(typeof NAMES)[number], string>;

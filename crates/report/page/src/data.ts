@@ -127,7 +127,20 @@ export const OUTCOMES = ['instant', 'ok', 'failed', 'unknown', 'pending'];
 export type Kind = 'write' | 'read' | 'update' | 'other';
 
 const KINDS: Record<string, Kind> = {};
-for (const name of ['w', 'a', 'write', 'enqueue', 'push', 'insert', 'add', 'put', 'append', 'write-max', 'lock', 'acquire'])
+for (const name of [
+  'w',
+  'a',
+  'write',
+  'enqueue',
+  'push',
+  'insert',
+  'add',
+  'put',
+  'append',
+  'write-max',
+  'lock',
+  'acquire',
+])
   KINDS[name] = 'write';
 for (const name of ['r', 'read', 'dequeue', 'pop', 'delete-max', 'peek', 'contains', 'count', 'get'])
   KINDS[name] = 'read';
@@ -240,7 +253,7 @@ export class History {
     this.lastOf = new Int32Array(sizes.more ? n : 0).fill(-1);
     this.spans = isTimed ? [new Float64Array(n), new Float64Array(n)] : null;
     const [begins, ends] = [numbers('transaction-begin'), numbers('transaction-end')];
-    for (let id = 0; sizes.more; ) {
+    for (let id = 0; sizes.more;) {
       const size = sizes.next();
       if (size > 0) this.lastOf[id] = id + size - 1;
       const begin = isTimed ? begins.near() : 0;
@@ -364,7 +377,8 @@ export class History {
     const lists = new Set<number>();
     for (let id = 0; id < this.count; id++) {
       const read = this.result[id]!;
-      if (this.methodName(id) === 'a' || (!Number.isNaN(read) && this.show(read).startsWith('['))) lists.add(this.key[id]!);
+      if (this.methodName(id) === 'a' || (!Number.isNaN(read) && this.show(read).startsWith('[')))
+        lists.add(this.key[id]!);
     }
     return lists;
   }

@@ -8,25 +8,41 @@ export function bar(version: string): HTMLElement {
     setTheme(isDark() ? 'light' : 'dark');
     theme.textContent = isDark() ? 'Light' : 'Dark';
   });
-  return el('header', { class: 'bar' }, el('span', { class: 'brand' }, 'Seriatim', el('small', {}, version)), el('span', { class: 'space' }), theme);
+  return el(
+    'header',
+    { class: 'bar' },
+    el('span', { class: 'brand' }, 'Seriatim', el('small', {}, version)),
+    el('span', { class: 'space' }),
+    theme,
+  );
 }
 
 export function section(id: string, title: string, note: Child, ...children: Child[]): HTMLElement {
-  return el('section', { id, 'aria-labelledby': `${id}-title` }, el('div', { class: 'head' }, el('h2', { id: `${id}-title` }, title), note), ...children);
+  return el(
+    'section',
+    { id, 'aria-labelledby': `${id}-title` },
+    el('div', { class: 'head' }, el('h2', { id: `${id}-title` }, title), note),
+    ...children,
+  );
 }
 
 /** A button that copies a text. */
 export function copier(label: string, text: () => string): HTMLButtonElement {
-  const copy = button(label, `${label}`, async () => {
-    let isCopied = true;
-    try {
-      await navigator.clipboard.writeText(text());
-    } catch {
-      isCopied = byHand(text());
-    }
-    copy.textContent = isCopied ? 'Copied' : 'Not copied';
-    setTimeout(() => (copy.textContent = label), 1600);
-  }, { class: 'copy' });
+  const copy = button(
+    label,
+    `${label}`,
+    async () => {
+      let isCopied = true;
+      try {
+        await navigator.clipboard.writeText(text());
+      } catch {
+        isCopied = byHand(text());
+      }
+      copy.textContent = isCopied ? 'Copied' : 'Not copied';
+      setTimeout(() => (copy.textContent = label), 1600);
+    },
+    { class: 'copy' },
+  );
   return copy;
 }
 

@@ -28,14 +28,30 @@ export interface Graph {
 
 /** Draws these edges, and these nodes. `isTimed` if operations are drawn from their calls to their returns. */
 export function drawGraph(
-  story: Story, edges: StoryEdge[], shown: number[], alone: number[], isTimed: boolean, room: number,
-  pick: (edge: number) => void, pickNode: (node: number) => void,
+  story: Story,
+  edges: StoryEdge[],
+  shown: number[],
+  alone: number[],
+  isTimed: boolean,
+  room: number,
+  pick: (edge: number) => void,
+  pickNode: (node: number) => void,
 ): Graph {
-  const nodes = [...new Set([...alone, ...shown.flatMap((edge) => [edges[edge]!.from, edges[edge]!.to])])].sort((a, b) => a - b);
+  const nodes = [...new Set([...alone, ...shown.flatMap((edge) => [edges[edge]!.from, edges[edge]!.to])])].sort(
+    (a, b) => a - b,
+  );
   const isInitial = (node: number) => story.nodes[node]!.thread === null;
-  const threads = [...new Set(nodes.filter((node) => !isInitial(node)).map((node) => story.nodes[node]!.thread!))].sort((a, b) => a - b);
+  const threads = [...new Set(nodes.filter((node) => !isInitial(node)).map((node) => story.nodes[node]!.thread!))].sort(
+    (a, b) => a - b,
+  );
   const columns: (number | null)[] = nodes.some(isInitial) ? [null, ...threads] : threads;
-  const rows = isTimed ? null : layers(story, nodes, shown.map((edge) => edges[edge]!));
+  const rows = isTimed
+    ? null
+    : layers(
+        story,
+        nodes,
+        shown.map((edge) => edges[edge]!),
+      );
 
   const label = (node: number) => short(story.nodes[node]!.action, 34);
   const widths = columns.map((thread) => {
@@ -54,7 +70,11 @@ export function drawGraph(
   }
   const total = x - gap + side;
 
-  const moments = isTimed ? [...new Set(nodes.flatMap((node) => [story.nodes[node]!.call ?? 0, story.nodes[node]!.ret ?? Infinity]))].sort((a, b) => a - b) : [];
+  const moments = isTimed
+    ? [...new Set(nodes.flatMap((node) => [story.nodes[node]!.call ?? 0, story.nodes[node]!.ret ?? Infinity]))].sort(
+        (a, b) => a - b,
+      )
+    : [];
   const boxes = new Map<number, Box>();
   for (const node of nodes) {
     const { thread, call, ret } = story.nodes[node]!;
@@ -70,11 +90,27 @@ export function drawGraph(
   const bottom = Math.max(...[...boxes.values()].map((box) => box.y + box.height), HEAD) + 22;
 
   const drawing = svg('svg', {
-    width: Math.ceil(total), height: bottom, viewBox: `0 0 ${Math.ceil(total)} ${bottom}`, role: 'group',
+    width: Math.ceil(total),
+    height: bottom,
+    viewBox: `0 0 ${Math.ceil(total)} ${bottom}`,
+    role: 'group',
     'aria-label': 'Drawing of the operations that clash and of the edges between them',
   });
   const markers = ['order', 'flow', 'derived'].map((name) =>
-    svg('marker', { id: `tip-${name}`, viewBox: '0 0 10 10', refX: 9, refY: 5, markerWidth: 7, markerHeight: 7, orient: 'auto-start-reverse', class: `edge ${name}` }, svg('path', { d: 'M0 0.8L10 5L0 9.2z' })),
+    svg(
+      'marker',
+      {
+        id: `tip-${name}`,
+        viewBox: '0 0 10 10',
+        refX: 9,
+        refY: 5,
+        markerWidth: 7,
+        markerHeight: 7,
+        orient: 'auto-start-reverse',
+        class: `edge ${name}`,
+      },
+      svg('path', { d: 'M0 0.8L10 5L0 9.2z' }),
+    ),
   );
   drawing.append(svg('defs', {}, ...markers));
   columns.forEach((thread, column) => {
@@ -82,7 +118,12 @@ export function drawGraph(
     const name = thread === null ? 'initially' : story.threads[thread]!;
     drawing.append(
       svg('line', { class: 'life', x1: middle, x2: middle, y1: HEAD - 8, y2: bottom - 6 }),
-      svg('text', { class: 'thread', x: middle, y: 16, 'text-anchor': 'middle' }, short(name, 22), svg('title', {}, name)),
+      svg(
+        'text',
+        { class: 'thread', x: middle, y: 16, 'text-anchor': 'middle' },
+        short(name, 22),
+        svg('title', {}, name),
+      ),
     );
   });
 
@@ -94,12 +135,25 @@ export function drawGraph(
     const y = box.y + Math.min(box.height, 60) / 2;
     const group = svg(
       'g',
-      { class: isInitial(box.node) ? 'node initial' : node.is_pending ? 'node pending' : 'node', click: () => pickNode(box.node) },
+      {
+        class: isInitial(box.node) ? 'node initial' : node.is_pending ? 'node pending' : 'node',
+        click: () => pickNode(box.node),
+      },
       svg('title', {}, `${node.text} ${node.place}`),
       svg('rect', { x: box.x, y: box.y, width: box.width, height: box.height, rx: 7 }),
-      svg('text', { class: 'action', x: middle, y: node.place === '' || box.height < 36 ? y + 4.5 : y - 2, 'text-anchor': 'middle' }, label(box.node)),
+      svg(
+        'text',
+        {
+          class: 'action',
+          x: middle,
+          y: node.place === '' || box.height < 36 ? y + 4.5 : y - 2,
+          'text-anchor': 'middle',
+        },
+        label(box.node),
+      ),
     );
-    if (node.place !== '' && box.height >= 36) group.append(svg('text', { class: 'place', x: middle, y: y + 13, 'text-anchor': 'middle' }, node.place));
+    if (node.place !== '' && box.height >= 36)
+      group.append(svg('text', { class: 'place', x: middle, y: y + 13, 'text-anchor': 'middle' }, node.place));
     drawnNodes.set(box.node, group);
   }
 
@@ -112,7 +166,12 @@ export function drawGraph(
   const reach = (curve: Curve) => {
     for (let t = 0; t <= 1; t += 0.1) {
       const [x, y] = point(curve, t);
-      [first, last, high, low] = [Math.min(first, x - 8), Math.max(last, x + 8), Math.min(high, y - 14), Math.max(low, y + 14)];
+      [first, last, high, low] = [
+        Math.min(first, x - 8),
+        Math.max(last, x + 8),
+        Math.min(high, y - 14),
+        Math.max(low, y + 14),
+      ];
     }
   };
   for (const at of shown) {
@@ -125,7 +184,9 @@ export function drawGraph(
     // Around other boxes, if there is a way.
     const others = [...boxes.values()].filter((box) => box !== from && box !== to);
     const isFree = (curve: Curve) => !others.some((box) => crosses(curve, box));
-    const ways = [0, 1.5, -1.5, 3, -3, 4.5, -4.5, 6, -6].map((more) => route(from, to, [...boxes.values()], twin, bow + more, edge.kind === 'real-time'));
+    const ways = [0, 1.5, -1.5, 3, -3, 4.5, -4.5, 6, -6].map((more) =>
+      route(from, to, [...boxes.values()], twin, bow + more, edge.kind === 'real-time'),
+    );
     const curve = ways.find(isFree) ?? ways[0]!;
     reach(curve);
     const width = edge.label.length * 6.8 + 12;
@@ -140,7 +201,11 @@ export function drawGraph(
     const group = svg(
       'g',
       {
-        class: `edge ${name}`, tabindex: 0, role: 'button', 'aria-label': words, 'data-edge': at,
+        class: `edge ${name}`,
+        tabindex: 0,
+        role: 'button',
+        'aria-label': words,
+        'data-edge': at,
         click: () => pick(at),
         keydown: (event: KeyboardEvent) => {
           if (event.key === 'Enter' || event.key === ' ') {
@@ -166,7 +231,10 @@ export function drawGraph(
   // A curve may reach beyond the columns.
   drawing.setAttribute('width', String(Math.ceil(last - first)));
   drawing.setAttribute('height', String(Math.ceil(low - high)));
-  drawing.setAttribute('viewBox', `${Math.floor(first)} ${Math.floor(high)} ${Math.ceil(last - first)} ${Math.ceil(low - high)}`);
+  drawing.setAttribute(
+    'viewBox',
+    `${Math.floor(first)} ${Math.floor(high)} ${Math.ceil(last - first)} ${Math.ceil(low - high)}`,
+  );
   // A wide drawing shrinks a little before it must be scrolled.
   drawing.style.minWidth = `${Math.ceil((last - first) * 0.66)}px`;
   const parts = [...drawnEdges.values()];
@@ -187,7 +255,8 @@ function layers(story: Story, nodes: number[], edges: StoryEdge[]): Map<number, 
     last.set(thread, node);
   }
   const isInitial = (node: number) => story.nodes[node]!.thread === null;
-  for (const edge of edges) if (isBasic(edge) && edge.from !== edge.to && !isInitial(edge.from)) above.get(edge.to)!.add(edge.from);
+  for (const edge of edges)
+    if (isBasic(edge) && edge.from !== edge.to && !isInitial(edge.from)) above.get(edge.to)!.add(edge.from);
   const rows = new Map(nodes.filter(isInitial).map((node, row) => [node, row]));
   const left = new Set(nodes.filter((node) => !isInitial(node)));
   while (left.size > 0) {
@@ -233,7 +302,16 @@ function route(from: Box, to: Box, boxes: Box[], twin: number, bow: number, isRe
   const reach = Math.max(36, Math.abs(x3 - x0) * 0.45) * (isRight ? 1 : -1);
   // Several edges between two nodes bow apart.
   const within = (box: Box, y: number) => Math.min(Math.max(y, box.y + 7), box.y + box.height - 7);
-  return [x0, within(from, y0 + bow * 9), x0 + reach, y0 + bow * 34, x3 - reach, y3 + bow * 34, x3, within(to, y3 + bow * 9)];
+  return [
+    x0,
+    within(from, y0 + bow * 9),
+    x0 + reach,
+    y0 + bow * 34,
+    x3 - reach,
+    y3 + bow * 34,
+    x3,
+    within(to, y3 + bow * 9),
+  ];
 }
 
 function path([x0, y0, x1, y1, x2, y2, x3, y3]: Curve): string {
@@ -243,7 +321,8 @@ function path([x0, y0, x1, y1, x2, y2, x3, y3]: Curve): string {
 
 function point([x0, y0, x1, y1, x2, y2, x3, y3]: Curve, t: number): [number, number] {
   const u = 1 - t;
-  const mix = (a: number, b: number, c: number, d: number) => u * u * u * a + 3 * u * u * t * b + 3 * u * t * t * c + t * t * t * d;
+  const mix = (a: number, b: number, c: number, d: number) =>
+    u * u * u * a + 3 * u * u * t * b + 3 * u * t * t * c + t * t * t * d;
   return [mix(x0, x1, x2, x3), mix(y0, y1, y2, y3)];
 }
 

@@ -11,12 +11,21 @@ type Entry = [file: string, model: string, verdict: string, operations: number, 
 const ROWS = 200;
 const VERDICTS = ['violation', 'unknown', 'consistent'];
 
-export function showIndex(root: HTMLElement, { version, entries, faults }: { version: string; entries: Entry[]; faults: string[] }): void {
+export function showIndex(
+  root: HTMLElement,
+  { version, entries, faults }: { version: string; entries: Entry[]; faults: string[] },
+): void {
   const of = (verdict: string) => entries.filter((entry) => entry[2] === verdict);
   const [violations, unknown] = [of('violation'), of('unknown')];
   const files = new Set(entries.map(([file]) => file)).size;
-  const verdict = violations.length > 0 ? 'violation' : unknown.length > 0 || faults.length > 0 ? 'unknown' : 'consistent';
-  const title = violations.length > 0 ? plural(violations.length, 'violation') : unknown.length > 0 ? plural(unknown.length, 'unknown verdict') : 'All consistent';
+  const verdict =
+    violations.length > 0 ? 'violation' : unknown.length > 0 || faults.length > 0 ? 'unknown' : 'consistent';
+  const title =
+    violations.length > 0
+      ? plural(violations.length, 'violation')
+      : unknown.length > 0
+        ? plural(unknown.length, 'unknown verdict')
+        : 'All consistent';
   document.title = `Seriatim: ${title}`;
   replace(
     root,
@@ -28,13 +37,24 @@ export function showIndex(root: HTMLElement, { version, entries, faults }: { ver
         'div',
         { class: `verdict ${verdict}` },
         el('h1', {}, el('span', { class: 'sign', 'aria-hidden': 'true' }, SIGNS[verdict]!), title),
-        el('p', { class: 'lead' }, `${plural(files, files === 1 ? 'history' : 'historie')}, ${plural(entries.length, 'verdict')}${faults.length > 0 ? `, ${count(faults.length)} that could not be read or checked` : ''}.`),
+        el(
+          'p',
+          { class: 'lead' },
+          `${plural(files, files === 1 ? 'history' : 'historie')}, ${plural(entries.length, 'verdict')}${faults.length > 0 ? `, ${count(faults.length)} that could not be read or checked` : ''}.`,
+        ),
       ),
       violations.length > 0 && section('violations', 'Violations', null, list(violations)),
       unknown.length > 0 && section('unknown', 'Unknown', null, list(unknown)),
       section('models', 'By model', null, tally('Model', entries, 1)),
       section('files', 'By file', null, tally('File', entries, 0)),
-      faults.length > 0 && section('faults', 'Not read or not checked', null, el('ul', { class: 'faults' }, ...faults.slice(0, ROWS).map((fault) => el('li', {}, el('code', {}, fault)))), faults.length > ROWS && el('p', {}, `and ${count(faults.length - ROWS)} more`)),
+      faults.length > 0 &&
+        section(
+          'faults',
+          'Not read or not checked',
+          null,
+          el('ul', { class: 'faults' }, ...faults.slice(0, ROWS).map((fault) => el('li', {}, el('code', {}, fault)))),
+          faults.length > ROWS && el('p', {}, `and ${count(faults.length - ROWS)} more`),
+        ),
     ),
   );
 }
@@ -49,7 +69,10 @@ function list(entries: Entry[]): HTMLElement {
       el('td', { class: 'number' }, count(operations)),
       el('td', {}, tidy(headline)),
     );
-  return table(['History', 'Model', 'Operations', 'Why'], entries.map((entry) => () => row(entry)));
+  return table(
+    ['History', 'Model', 'Operations', 'Why'],
+    entries.map((entry) => () => row(entry)),
+  );
 }
 
 /** How many verdicts of each kind there are, for each model or each file. Those with violations come first. */
@@ -63,7 +86,18 @@ function tally(title: string, entries: Entry[], column: 0 | 1): HTMLElement {
   const rows = [...counts].sort(([, a], [, b]) => b[0]! - a[0]! || b[1]! - a[1]!);
   return table(
     [title, ...VERDICTS.map((verdict) => `${SIGNS[verdict]} ${verdict}`)],
-    rows.map(([name, row]) => () => el('tr', {}, el('td', {}, column === 1 ? el('code', {}, name) : name), ...row.map((number, at) => el('td', { class: `number ${number > 0 ? VERDICTS[at] : 'none'}` }, count(number))))),
+    rows.map(
+      ([name, row]) =>
+        () =>
+          el(
+            'tr',
+            {},
+            el('td', {}, column === 1 ? el('code', {}, name) : name),
+            ...row.map((number, at) =>
+              el('td', { class: `number ${number > 0 ? VERDICTS[at] : 'none'}` }, count(number)),
+            ),
+          ),
+    ),
   );
 }
 
@@ -78,5 +112,10 @@ function table(titles: string[], rows: (() => HTMLElement)[]): HTMLElement {
     more.textContent = `${count(rows.length - shown)} more`;
   };
   extend();
-  return el('div', { class: 'table' }, el('table', {}, el('thead', {}, el('tr', {}, ...titles.map((title) => el('th', { scope: 'col' }, title)))), body), more);
+  return el(
+    'div',
+    { class: 'table' },
+    el('table', {}, el('thead', {}, el('tr', {}, ...titles.map((title) => el('th', { scope: 'col' }, title)))), body),
+    more,
+  );
 }

@@ -13,29 +13,51 @@ export function drawLattice(models: Standing[], implications: [number, number][]
     const names = models.filter((model) => model.verdict === verdict).map(({ name }) => name);
     const title = { violation: 'Broken', consistent: 'Satisfied', unknown: 'Unknown' }[verdict];
     return names.length > 0
-      ? el('p', { class: `verdicts ${verdict}` }, el('strong', {}, `${SIGNS[verdict]} ${title}: `), ...names.flatMap((name, at) => [at > 0 ? ', ' : null, model(models, name, own)]))
+      ? el(
+          'p',
+          { class: `verdicts ${verdict}` },
+          el('strong', {}, `${SIGNS[verdict]} ${title}: `),
+          ...names.flatMap((name, at) => [at > 0 ? ', ' : null, model(models, name, own)]),
+        )
       : null;
   });
   const outside = models.filter((model) => model.verdict === null).map(({ name }) => name);
-  const words = el('div', { class: 'told' }, ...lists, outside.length > 0 ? el('p', { class: 'verdicts' }, el('strong', {}, 'Does not apply: '), outside.join(', ')) : null);
+  const words = el(
+    'div',
+    { class: 'told' },
+    ...lists,
+    outside.length > 0
+      ? el('p', { class: 'verdicts' }, el('strong', {}, 'Does not apply: '), outside.join(', '))
+      : null,
+  );
   const linked = new Set(implications.flat());
   if (linked.size < 2) return el('div', { class: 'models' }, words);
   const drawing = picture(models, implications, own, linked);
   // A wide drawing has a row of its own.
   const isWide = Number(drawing.getAttribute('width')) > 620;
-  return el('div', { class: isWide ? 'models wide' : 'models' }, words, el('div', { class: 'lattice', 'aria-hidden': 'true' }, drawing));
+  return el(
+    'div',
+    { class: isWide ? 'models wide' : 'models' },
+    words,
+    el('div', { class: 'lattice', 'aria-hidden': 'true' }, drawing),
+  );
 }
 
 function model(models: Standing[], name: string, own: string): HTMLElement {
   const standing = models.find((model) => model.name === name)!;
-  return el(name === own ? 'strong' : 'span', { title: `${standing.title}: ${standing.definition} (${standing.how})` }, name);
+  return el(
+    name === own ? 'strong' : 'span',
+    { title: `${standing.title}: ${standing.definition} (${standing.how})` },
+    name,
+  );
 }
 
 function picture(models: Standing[], edges: [number, number][], own: string, linked: Set<number>): SVGSVGElement {
   const longest = Math.max(...[...linked].map((model) => models[model]!.name.length));
   const breadth = Math.max(96, (longest + 2) * 7.6 + 18);
   const layer = models.map(() => 0);
-  for (let round = 0; round < models.length; round++) for (const [from, to] of edges) layer[to] = Math.max(layer[to]!, layer[from]! + 1);
+  for (let round = 0; round < models.length; round++)
+    for (const [from, to] of edges) layer[to] = Math.max(layer[to]!, layer[from]! + 1);
   const layers: number[][] = [];
   for (const model of [...linked].sort((a, b) => a - b)) (layers[layer[model]!] ??= []).push(model);
   // Each model moves towards the middle of those that it is joined with.
@@ -63,7 +85,9 @@ function picture(models: Standing[], edges: [number, number][], own: string, lin
   for (const [from, to] of edges) {
     const [x0, y0, x1, y1] = [middle(from), top(from) + HEIGHT, middle(to), top(to)];
     const half = (y1 - y0) / 2;
-    drawing.append(svg('path', { class: 'implies', d: `M${x0} ${y0}C${x0} ${y0 + half} ${x1} ${y1 - half} ${x1} ${y1}` }));
+    drawing.append(
+      svg('path', { class: 'implies', d: `M${x0} ${y0}C${x0} ${y0 + half} ${x1} ${y1 - half} ${x1} ${y1}` }),
+    );
   }
   for (const number of linked) {
     const { name, verdict, title, definition, how } = models[number]!;
@@ -73,7 +97,11 @@ function picture(models: Standing[], edges: [number, number][], own: string, lin
         { class: `model ${verdict ?? 'outside'}${name === own ? ' own' : ''}` },
         svg('title', {}, `${name}: ${title}: ${definition} (${how})`),
         svg('rect', { x: middle(number) - breadth / 2, y: top(number), width: breadth, height: HEIGHT, rx: 14 }),
-        svg('text', { x: middle(number), y: top(number) + 18.5, 'text-anchor': 'middle' }, `${verdict ? `${SIGNS[verdict]} ` : ''}${name}`),
+        svg(
+          'text',
+          { x: middle(number), y: top(number) + 18.5, 'text-anchor': 'middle' },
+          `${verdict ? `${SIGNS[verdict]} ` : ''}${name}`,
+        ),
       ),
     );
   }

@@ -47,7 +47,8 @@ export function layOut(history: History, byTime: boolean): Layout {
   } else if (history.spans) {
     // The operations of a transaction share its time.
     const [begins, ends] = history.spans;
-    for (let id = 0; id < n; id++) length = Math.max(length, begins[id]! + 1, Number.isFinite(ends[id]!) ? ends[id]! + 1 : 0);
+    for (let id = 0; id < n; id++)
+      length = Math.max(length, begins[id]! + 1, Number.isFinite(ends[id]!) ? ends[id]! + 1 : 0);
     history.lastOf.forEach((last, first) => {
       if (last < 0) return;
       const [from, to] = [begins[first]!, Math.min(ends[first]!, length)];

@@ -100,23 +100,41 @@ class Buffered extends Memory {
     this.hot = -1;
     if (step.what === 'enters') this.buffers.set(process, [...buffer, step.id]);
     else {
-      this.buffers.set(process, buffer.filter((id) => id !== step.id));
+      this.buffers.set(
+        process,
+        buffer.filter((id) => id !== step.id),
+      );
       super.run(step);
     }
   }
 
   override copy(): Machine {
-    return new Buffered(this.history, this.isPartial, new Map(this.values), this.hot, new Map(this.buffers), this.touched);
+    return new Buffered(
+      this.history,
+      this.isPartial,
+      new Map(this.values),
+      this.hot,
+      new Map(this.buffers),
+      this.touched,
+    );
   }
 
   override shelves(): Shelf[] {
     const { history } = this;
-    const buffers = [...history.processes.keys()].filter((process) => this.buffers.has(process) || process === this.touched);
+    const buffers = [...history.processes.keys()].filter(
+      (process) => this.buffers.has(process) || process === this.touched,
+    );
     const shelves: Shelf[] = buffers.flatMap((process) => {
       const writes = this.buffers.get(process) ?? [];
       if (!this.isPartial) return [this.shelf(process, writes, '')];
       const keys = [...new Set(writes.map((id) => history.key[id]!))];
-      return keys.map((key) => this.shelf(process, writes.filter((id) => history.key[id] === key), ` for ${history.keys[key]}`));
+      return keys.map((key) =>
+        this.shelf(
+          process,
+          writes.filter((id) => history.key[id] === key),
+          ` for ${history.keys[key]}`,
+        ),
+      );
     });
     return [...super.shelves(), ...shelves.slice(0, SHELVES)];
   }
@@ -144,7 +162,12 @@ interface State {
   shelf(): Omit<Shelf, 'title'>;
 }
 
-const row = (cells: Cell[], ends: [string, string] = ['', ''], hidden = 0): Omit<Shelf, 'title'> => ({ kind: 'row', ends, cells, hidden });
+const row = (cells: Cell[], ends: [string, string] = ['', ''], hidden = 0): Omit<Shelf, 'title'> => ({
+  kind: 'row',
+  ends,
+  cells,
+  hidden,
+});
 const cell = (text: string, hot = false, name = ''): Cell => ({ name, text, hot });
 
 /** A queue, a stack or a priority queue. */
@@ -185,8 +208,17 @@ class Container implements State {
   shelf(): Omit<Shelf, 'title'> {
     let items = this.items.slice(this.head, this.discipline === 'stack' ? undefined : this.head + CELLS);
     if (this.discipline === 'stack') items = items.slice(-CELLS).reverse();
-    const ends: [string, string] = this.discipline === 'queue' ? ['front', 'back'] : this.discipline === 'stack' ? ['top', 'bottom'] : ['largest', 'smallest'];
-    return row(items.map((item) => cell(item, item === this.touched)), ends, this.items.length - this.head - items.length);
+    const ends: [string, string] =
+      this.discipline === 'queue'
+        ? ['front', 'back']
+        : this.discipline === 'stack'
+          ? ['top', 'bottom']
+          : ['largest', 'smallest'];
+    return row(
+      items.map((item) => cell(item, item === this.touched)),
+      ends,
+      this.items.length - this.head - items.length,
+    );
   }
 }
 
@@ -260,7 +292,8 @@ class Single implements State {
     if (method === 'write' || method === 'w' || method === 'put' || method === 'u') this.value = argument;
     else if (method === 'append') this.value += argument;
     else if (method === 'cas' && result !== 'false') this.value = argument;
-    else if (method === 'add' && this.object === 'counter') this.value = String(integer(this.value) + integer(argument));
+    else if (method === 'add' && this.object === 'counter')
+      this.value = String(integer(this.value) + integer(argument));
     else if (method === 'write-max' && integer(argument) > integer(this.value)) this.value = argument;
   }
 
@@ -333,10 +366,15 @@ class Objects implements Machine {
     const { object, keys } = this.history;
     if (this.states.size === 0) this.states.set(keys.length > 0 ? 0 : -1, this.state(keys.length > 0 ? 0 : -1));
     // The object of this step is seen, whichever it is.
-    const shown = [...new Set([this.hot, ...this.states.keys()])].filter((key) => this.states.has(key)).slice(0, SHELVES);
+    const shown = [...new Set([this.hot, ...this.states.keys()])]
+      .filter((key) => this.states.has(key))
+      .slice(0, SHELVES);
     return shown
       .sort((a, b) => a - b)
-      .map((key) => ({ title: key < 0 || keys.length < 2 ? object : `${object} ${keys[key]}`, ...this.states.get(key)!.shelf() }));
+      .map((key) => ({
+        title: key < 0 || keys.length < 2 ? object : `${object} ${keys[key]}`,
+        ...this.states.get(key)!.shelf(),
+      }));
   }
 }
 
@@ -373,7 +411,11 @@ class Database implements Machine {
     const shown = keys.slice(0, CELLS).sort((a, b) => a - b);
     const cells = shown.map((key) => {
       const value = this.values.get(key) ?? (history.isList(key) ? [] : history.initialOf(key));
-      return { name: history.keys[key]!, text: Array.isArray(value) ? `[${value.join(',')}]` : value, hot: this.hot.includes(key) };
+      return {
+        name: history.keys[key]!,
+        text: Array.isArray(value) ? `[${value.join(',')}]` : value,
+        hot: this.hot.includes(key),
+      };
     });
     return [{ title: 'Last committed', kind: 'table', ends: ['', ''], cells, hidden: keys.length - shown.length }];
   }

@@ -45,7 +45,8 @@ class Page {
         this.explanation(first),
         section('timeline', 'Timeline', this.chooser(), this.stage),
         this.playerPlace,
-        meta.models.length > 1 && section('models', 'Other models', null, drawLattice(meta.models, meta.implications, meta.model)),
+        meta.models.length > 1 &&
+          section('models', 'Other models', null, drawLattice(meta.models, meta.implications, meta.model)),
         this.reproduction(first),
       ),
     );
@@ -76,21 +77,38 @@ class Page {
       consistent: `Satisfies ${meta.title}`,
       unknown: `Unknown: ${meta.title}`,
     }[meta.verdict];
-    const heading = lead(first.story ?? { heading: first.explanation[0] ?? [], threads: [], nodes: [], parts: [], hints: [] });
+    const heading = lead(
+      first.story ?? { heading: first.explanation[0] ?? [], threads: [], nodes: [], parts: [], hints: [] },
+    );
     const history = this.histories.get(this.part)!;
     const threads = new Set(history.process).size;
-    const fact = (name: string, ...value: (string | HTMLElement)[]) => el('div', {}, el('dt', {}, name), el('dd', {}, ...value));
+    const fact = (name: string, ...value: (string | HTMLElement)[]) =>
+      el('div', {}, el('dt', {}, name), el('dd', {}, ...value));
     return el(
       'div',
       { class: `verdict ${meta.verdict}` },
-      el('p', { class: 'file' }, el('code', { title: meta.file }, short(meta.file, 120)), meta.name ? el('span', {}, short(meta.name, 120)) : null),
+      el(
+        'p',
+        { class: 'file' },
+        el('code', { title: meta.file }, short(meta.file, 120)),
+        meta.name ? el('span', {}, short(meta.name, 120)) : null,
+      ),
       el('h1', {}, el('span', { class: 'sign', 'aria-hidden': 'true' }, SIGNS[meta.verdict]!), title),
-      heading.length > 0 ? el('p', { class: 'lead' }, lineOf(heading, (id) => this.goTo(id))) : el('p', { class: 'lead' }, meta.reason ?? `${capital(meta.definition)}.`),
+      heading.length > 0
+        ? el(
+            'p',
+            { class: 'lead' },
+            lineOf(heading, (id) => this.goTo(id)),
+          )
+        : el('p', { class: 'lead' }, meta.reason ?? `${capital(meta.definition)}.`),
       el(
         'dl',
         { class: 'facts' },
         fact('Model', el('code', { title: meta.definition }, meta.model)),
-        fact('Operations', meta.shrunk ? `${count(history.count)} of ${count(meta.operations)}` : count(meta.operations)),
+        fact(
+          'Operations',
+          meta.shrunk ? `${count(history.count)} of ${count(meta.operations)}` : count(meta.operations),
+        ),
         fact('Threads', count(threads)),
         meta.shrunk ? fact('Counterexample', meta.shrunk.minimal ? 'minimal' : 'perhaps not minimal') : null,
         fact('Decided by', meta.strategy),
@@ -105,14 +123,24 @@ class Page {
     const text = first.explanation.map((line) => line.map(({ text }) => text).join('')).join('\n');
     const isTimed = meta.model === 'linearizable';
     if (first.story && first.story.parts.length > 0) {
-      this.why = new Why(first.story, isTimed, (operations, arrows) => this.mark(operations, arrows), (id) => this.goTo(id));
+      this.why = new Why(
+        first.story,
+        isTimed,
+        (operations, arrows) => this.mark(operations, arrows),
+        (id) => this.goTo(id),
+      );
     }
     return section(
       'why',
       'Why',
       null,
       this.why?.root,
-      el('details', { class: 'plain', open: !this.why }, el('summary', {}, 'As text'), el('pre', { tabindex: 0 }, text)),
+      el(
+        'details',
+        { class: 'plain', open: !this.why },
+        el('summary', {}, 'As text'),
+        el('pre', { tabindex: 0 }, text),
+      ),
     );
   }
 
@@ -121,8 +149,23 @@ class Page {
     const { meta } = this;
     if (!meta.shrunk) return el('span', { class: 'note' }, plural(meta.operations, 'operation'));
     const shrunk = this.histories.get('shrunk')!;
-    const choice = (part: Part, text: string) => el('button', { type: 'button', 'aria-pressed': String(part === this.part), 'data-part': part, click: () => void this.show(part) }, text);
-    return el('div', { class: 'switch', role: 'group', 'aria-label': 'What the timeline shows' }, choice('shrunk', `Shrunk: ${plural(shrunk.count, 'operation')}`), choice('whole', `Whole: ${plural(meta.operations, 'operation')}`));
+    const choice = (part: Part, text: string) =>
+      el(
+        'button',
+        {
+          type: 'button',
+          'aria-pressed': String(part === this.part),
+          'data-part': part,
+          click: () => void this.show(part),
+        },
+        text,
+      );
+    return el(
+      'div',
+      { class: 'switch', role: 'group', 'aria-label': 'What the timeline shows' },
+      choice('shrunk', `Shrunk: ${plural(shrunk.count, 'operation')}`),
+      choice('whole', `Whole: ${plural(meta.operations, 'operation')}`),
+    );
   }
 
   /** Shows the timeline and the player of a part. */
@@ -131,7 +174,8 @@ class Page {
     replace(this.stage, el('p', { class: 'note' }, 'Unpacking…'));
     const history = await this.history(part);
     this.part = part;
-    for (const choice of this.root.querySelectorAll('.switch button')) choice.setAttribute('aria-pressed', String(choice.getAttribute('data-part') === part));
+    for (const choice of this.root.querySelectorAll('.switch button'))
+      choice.setAttribute('aria-pressed', String(choice.getAttribute('data-part') === part));
     const told = clashOf(meta.shrunk ?? meta.whole);
     const clash = part === 'whole' && meta.shrunk ? this.inWhole(told) : told;
     this.timeline = new Timeline(history, clash, part === 'whole', (id) => {
@@ -149,9 +193,24 @@ class Page {
         witness.died === null
           ? WITNESSES[witness.kind]
           : 'The longest beginning of the history that can be put in order. Click an operation of the timeline to see the order that contains it.';
-      replace(this.playerPlace, section('player', title, null, el('p', { class: 'note' }, note ?? ''), this.player.root));
+      replace(
+        this.playerPlace,
+        section('player', title, null, el('p', { class: 'note' }, note ?? ''), this.player.root),
+      );
     } else if (meta.verdict === 'consistent') {
-      replace(this.playerPlace, section('player', 'An order that explains it', null, el('p', { class: 'note' }, 'There is no order of single operations to play. The certificate has what the verdict is checked with.')));
+      replace(
+        this.playerPlace,
+        section(
+          'player',
+          'An order that explains it',
+          null,
+          el(
+            'p',
+            { class: 'note' },
+            'There is no order of single operations to play. The certificate has what the verdict is checked with.',
+          ),
+        ),
+      );
     } else replace(this.playerPlace);
     Object.assign(window, { seriatim: { timeline: this.timeline, player: this.player } });
   }
@@ -168,7 +227,10 @@ class Page {
 
   private mark(operations: number[], arrows: { from: number; to: number; derived: boolean }[]): void {
     const here = (id: number) => this.here([id])[0] ?? id;
-    this.timeline?.mark(this.here(operations), arrows.map(({ from, to, derived }) => ({ from: here(from), to: here(to), derived })));
+    this.timeline?.mark(
+      this.here(operations),
+      arrows.map(({ from, to, derived }) => ({ from: here(from), to: here(to), derived })),
+    );
   }
 
   private goTo(operation: number): void {
@@ -185,7 +247,12 @@ class Page {
     return section(
       'reproduce',
       'Reproduce',
-      el('span', { class: 'group' }, copier('Copy', () => text), certificate ? copier('Copy certificate', () => certificate) : null),
+      el(
+        'span',
+        { class: 'group' },
+        copier('Copy', () => text),
+        certificate ? copier('Copy certificate', () => certificate) : null,
+      ),
       el('pre', { class: 'command', tabindex: 0 }, `$ ${meta.command}`),
       first.text ? el('pre', { class: 'history', tabindex: 0 }, short(visible(first.text), 20000)) : null,
       el(
@@ -201,13 +268,16 @@ class Page {
 
 const WITNESSES: Record<string, string> = {
   interleaving: 'One interleaving of all threads in which every read returns the last value written.',
-  'memory order': 'All operations in the order in which they reach memory. A write waits in the store buffer of its thread until then.',
-  'order of writes': 'All writes in one order that agrees with causality. Each read returns the last of those that it knows of.',
+  'memory order':
+    'All operations in the order in which they reach memory. A write waits in the store buffer of its thread until then.',
+  'order of writes':
+    'All writes in one order that agrees with causality. Each read returns the last of those that it knows of.',
   'orders of views': 'For each thread an order of its own operations and of the writes that it knows of.',
   'modification orders': 'For each location the order of its writes.',
   linearizations: 'Each operation takes effect at one moment between its call and its return.',
   pairs: 'The pairs of operations that exchanged their values.',
-  'commit order': 'The transactions in an order in which they can commit. Under serializability each reads what was committed last; a weaker level lets it read older versions.',
+  'commit order':
+    'The transactions in an order in which they can commit. Under serializability each reads what was committed last; a weaker level lets it read older versions.',
   'order of reads and commits': 'Each transaction reads a snapshot, and later its writes become visible together.',
 };
 
@@ -231,7 +301,10 @@ async function start(): Promise<void> {
     await new Page(meta.header as Meta, root).open();
     document.documentElement.dataset.ready = 'yes';
   } catch (error) {
-    replace(root, el('p', { class: 'fault' }, `This page cannot be shown: ${error instanceof Error ? error.message : error}`));
+    replace(
+      root,
+      el('p', { class: 'fault' }, `This page cannot be shown: ${error instanceof Error ? error.message : error}`),
+    );
     throw error;
   }
 }

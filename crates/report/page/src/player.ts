@@ -35,7 +35,10 @@ export class Player {
     this.witness = history.witnesses[0]!;
     const names = this.orders();
     if (names.length > 1) {
-      this.choice = el('select', { 'aria-label': 'Which order', change: () => this.choose(Number(this.choice!.value)) });
+      this.choice = el('select', {
+        'aria-label': 'Which order',
+        change: () => this.choose(Number(this.choice!.value)),
+      });
       names.forEach((name, at) => this.choice!.append(el('option', { value: at }, short(name, 80))));
     }
     this.slider.addEventListener('input', () => this.go(Number(this.slider.value)));
@@ -56,7 +59,13 @@ export class Player {
     );
     this.root = el(
       'div',
-      { class: 'player', tabindex: 0, role: 'group', 'aria-label': 'Player of the order', keydown: (event: KeyboardEvent) => this.press(event) },
+      {
+        class: 'player',
+        tabindex: 0,
+        role: 'group',
+        'aria-label': 'Player of the order',
+        keydown: (event: KeyboardEvent) => this.press(event),
+      },
       controls,
       this.title,
       this.note,
@@ -68,8 +77,10 @@ export class Player {
   /** The names of what can be played. */
   private orders(): string[] {
     const { history, witness } = this;
-    if (witness.kind === 'orders of views') return witness.orders.map((_, process) => `what ${history.processes[process] ?? process} sees`);
-    if (witness.kind === 'modification orders') return witness.orders.map((_, key) => `writes of ${history.keys[key] ?? key}`);
+    if (witness.kind === 'orders of views')
+      return witness.orders.map((_, process) => `what ${history.processes[process] ?? process} sees`);
+    if (witness.kind === 'modification orders')
+      return witness.orders.map((_, key) => `writes of ${history.keys[key] ?? key}`);
     return [];
   }
 
@@ -111,7 +122,8 @@ export class Player {
     }
     while (this.done < to) {
       this.machine.run(this.steps[this.done++]!);
-      if (this.done % this.distance === 0 && this.copies.length === this.done / this.distance) this.copies.push(this.machine.copy());
+      if (this.done % this.distance === 0 && this.copies.length === this.done / this.distance)
+        this.copies.push(this.machine.copy());
     }
     this.slider.value = String(this.done);
     this.show(isAsked);
@@ -122,12 +134,22 @@ export class Player {
     const step = steps[done - 1];
     this.slider.setAttribute('aria-valuetext', step ? this.words(step) : 'before the first step');
     const where = `Step ${count(done)} of ${count(steps.length)}`;
-    replace(this.title, el('span', { class: 'where' }, where), step ? el('code', {}, this.words(step)) : 'Nothing has happened yet.', step ? el('span', { class: 'place' }, history.place(step.id)) : null);
+    replace(
+      this.title,
+      el('span', { class: 'where' }, where),
+      step ? el('code', {}, this.words(step)) : 'Nothing has happened yet.',
+      step ? el('span', { class: 'place' }, history.place(step.id)) : null,
+    );
     const isDead = witness.died !== null && done === steps.length;
     replace(
       this.note,
       ...(isDead
-        ? [el('strong', {}, 'Here all orders die. '), 'The next event is the return of ', el('code', {}, history.full(witness.died!)), ` (${history.place(witness.died!)}), and no order of what happened allows it.`]
+        ? [
+            el('strong', {}, 'Here all orders die. '),
+            'The next event is the return of ',
+            el('code', {}, history.full(witness.died!)),
+            ` (${history.place(witness.died!)}), and no order of what happened allows it.`,
+          ]
         : []),
     );
     replace(this.state, ...this.machine.shelves().map(shelf));
@@ -163,7 +185,9 @@ export class Player {
     const { id, what } = step;
     if (what === 'reads' || what === 'commits') {
       const { history } = this;
-      const shown = this.operations(step).filter((operation) => what === 'commits' || history.kind(operation) === 'read');
+      const shown = this.operations(step).filter(
+        (operation) => what === 'commits' || history.kind(operation) === 'read',
+      );
       const briefs = shown.slice(0, 12).map((operation) => history.brief(operation));
       if (shown.length > briefs.length) briefs.push(`and ${count(shown.length - briefs.length)} more`);
       return `[${history.processName(id)}] ${what}${briefs.length > 0 ? ': ' : ''}${briefs.join(', ')}`;
@@ -231,12 +255,20 @@ function shelf({ title, kind, ends, cells, hidden }: Shelf): HTMLElement {
   const more = hidden > 0 ? el('span', { class: 'more' }, `and ${count(hidden)} more`) : null;
   const body =
     kind === 'table'
-      ? el('dl', { class: 'cells' }, ...cells.map(({ name, text, hot }) => el('div', { class: hot ? 'hot' : '' }, el('dt', {}, short(name, 24)), el('dd', {}, short(text, 40)))))
+      ? el(
+          'dl',
+          { class: 'cells' },
+          ...cells.map(({ name, text, hot }) =>
+            el('div', { class: hot ? 'hot' : '' }, el('dt', {}, short(name, 24)), el('dd', {}, short(text, 40))),
+          ),
+        )
       : el(
           'div',
           { class: 'row' },
           ends[0] !== '' && cells.length > 0 ? el('span', { class: 'end' }, ends[0]) : null,
-          ...(cells.length > 0 ? cells.map(({ text, hot }) => el('span', { class: hot ? 'cell hot' : 'cell' }, short(text, 40))) : [el('span', { class: 'nothing' }, 'empty')]),
+          ...(cells.length > 0
+            ? cells.map(({ text, hot }) => el('span', { class: hot ? 'cell hot' : 'cell' }, short(text, 40)))
+            : [el('span', { class: 'nothing' }, 'empty')]),
           more,
           ends[1] !== '' && cells.length > 0 ? el('span', { class: 'end' }, ends[1]) : null,
         );

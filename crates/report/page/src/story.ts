@@ -69,7 +69,19 @@ export const KINDS: Record<string, string> = {
 };
 
 /** The kinds that the history itself states. They are drawn solid, the others broken. */
-const BASIC = new Set(['program-order', 'initial', 'reads-from', 'performed', 'real-time', 'value', 'supposed', 'session', 'ended', 'write-read', 'version']);
+const BASIC = new Set([
+  'program-order',
+  'initial',
+  'reads-from',
+  'performed',
+  'real-time',
+  'value',
+  'supposed',
+  'session',
+  'ended',
+  'write-read',
+  'version',
+]);
 
 export function isBasic(edge: StoryEdge): boolean {
   return BASIC.has(edge.kind);

@@ -19,8 +19,9 @@ const sample = (name) => {
   return report(name, history(file, text), '--model', model);
 };
 
-/** The timeline's own words about itself. */
-const state = (page, expression) => page.evaluate(`(() => { const t = window.seriatim.timeline; return ${expression}; })()`);
+/** What the timeline shows, in its own words. */
+const state = (page, expression) =>
+  page.evaluate(`(() => { const t = window.seriatim.timeline.view; return ${expression}; })()`);
 
 for (const name of Object.keys(SAMPLES)) {
   test(`a violation is told: ${name}`, async () => {
@@ -30,8 +31,13 @@ for (const name of Object.keys(SAMPLES)) {
     // What a screen reader says: sentences, and the drawing's edges by their sentences.
     assert.ok((await page.textContent('#why .plain pre')).length > 40);
     assert.ok(await page.getAttribute('canvas.lanes', 'aria-label'));
-    const labels = await page.$$eval('.edge[role=button]', (edges) => edges.map((edge) => edge.getAttribute('aria-label')));
-    assert.ok(labels.every((label) => label.length > 10), labels.join('\n'));
+    const labels = await page.$$eval('.edge[role=button]', (edges) =>
+      edges.map((edge) => edge.getAttribute('aria-label')),
+    );
+    assert.ok(
+      labels.every((label) => label.length > 10),
+      labels.join('\n'),
+    );
     assert.deepEqual(wrong, []);
     await page.close();
   });
@@ -54,7 +60,7 @@ test('an edge highlights its operations, here and in the timeline', async () => 
   assert.deepEqual(await state(page, '[...t.marked]'), []);
   // In the whole history, the same edge marks the same operations.
   await page.click('.switch button[data-part=whole]');
-  await page.waitForFunction(() => window.seriatim.timeline.history.count === 7);
+  await page.waitForFunction(() => window.seriatim.timeline.view.history.count === 7);
   await edges[0].click({ force: true });
   const lines = await state(page, '[...t.marked].map((id) => t.history.line[id])');
   assert.equal(lines.length, 2);
@@ -76,9 +82,12 @@ test('a derived edge unfolds down to what the history says', async () => {
     await closed.click();
   }
   assert.equal(await page.locator('.unfold[aria-expanded=false]').count(), 0);
-  const innermost = await page.$$eval('.reason:not(:has(.unfold)) > .sentence > .chip', (chips) => chips.map((chip) => chip.textContent));
+  const innermost = await page.$$eval('.reason:not(:has(.unfold)) > .sentence > .chip', (chips) =>
+    chips.map((chip) => chip.textContent),
+  );
   assert.ok(innermost.length > 0);
-  for (const label of innermost) assert.ok(['po', 'rf', 'init', 'time', 'value', 'performed', 'supposed'].includes(label), label);
+  for (const label of innermost)
+    assert.ok(['po', 'rf', 'init', 'time', 'value', 'performed', 'supposed'].includes(label), label);
   assert.deepEqual(wrong, []);
   await page.close();
 });
@@ -89,7 +98,10 @@ test('the keyboard does all', async () => {
   await page.keyboard.press('e');
   const first = await state(page, 't.selected');
   assert.ok(first >= 0);
-  assert.ok((await page.textContent('.timeline > .spoken')).includes('queue') || (await page.textContent('.timeline > .spoken')).length > 10);
+  assert.ok(
+    (await page.textContent('.timeline > .spoken')).includes('queue') ||
+      (await page.textContent('.timeline > .spoken')).length > 10,
+  );
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('ArrowRight');
   assert.notEqual(await state(page, 't.selected'), first);
@@ -109,14 +121,20 @@ test('the keyboard does all', async () => {
   assert.equal(await state(page, 't.selected'), -1);
   // Every control can be reached, and says what it is.
   const unnamed = await page.$$eval('button, select, input, [tabindex="0"]', (all) =>
-    all.filter((one) => !(one.getAttribute('aria-label') ?? one.textContent ?? '').trim() && !one.closest('label')).map((one) => one.className));
+    all
+      .filter((one) => !(one.getAttribute('aria-label') ?? one.textContent ?? '').trim() && !one.closest('label'))
+      .map((one) => one.className),
+  );
   assert.deepEqual(unnamed, []);
   assert.deepEqual(wrong, []);
   await page.close();
 });
 
 test('search finds keys, values, processes and lines', async () => {
-  const { page, wrong } = await open(browser, report('search', history('search.hist', SAMPLES.tso.text), '--model', 'ccv'));
+  const { page, wrong } = await open(
+    browser,
+    report('search', history('search.hist', SAMPLES.tso.text), '--model', 'ccv'),
+  );
   const find = async (query) => {
     await page.fill('input[type=search]', query);
     await page.keyboard.press('Enter');
@@ -145,8 +163,14 @@ test('a witness is played, with its states', async () => {
     buffered += await page.locator('.shelf .cell').count();
   }
   // Both threads read before their own writes reach memory.
-  assert.ok(texts.some((text) => text.includes('enters the store buffer')), texts.join('\n'));
-  assert.ok(texts.some((text) => text.includes('reaches memory')), texts.join('\n'));
+  assert.ok(
+    texts.some((text) => text.includes('enters the store buffer')),
+    texts.join('\n'),
+  );
+  assert.ok(
+    texts.some((text) => text.includes('reaches memory')),
+    texts.join('\n'),
+  );
   assert.ok(buffered > 0);
   assert.deepEqual(await page.$$eval('.cells dd', (cells) => cells.map((cell) => cell.textContent)), ['1', '1']);
   await page.click('.controls button[aria-label^="To the beginning"]');
@@ -155,14 +179,30 @@ test('a witness is played, with its states', async () => {
   await page.keyboard.press('ArrowRight');
   assert.match(await page.textContent('.step'), /Step 1 of 6/);
   await page.keyboard.press(' ');
-  await page.waitForFunction(() => /Step [3-6] of/.test(document.querySelector('.step').textContent), null, { timeout: 5000 });
+  await page.waitForFunction(() => /Step [3-6] of/.test(document.querySelector('.step').textContent), null, {
+    timeout: 5000,
+  });
   assert.deepEqual(wrong, []);
   await page.close();
 });
 
 test('every object is played as its specification says', async () => {
   // The state after the last step, as a linearization of a generated history ends.
-  for (const object of ['register', 'queue', 'stack', 'pqueue', 'set', 'mutex', 'semaphore', 'kv', 'multiset', 'counter', 'max-register', 'tagged-mutex', 'exchanger']) {
+  for (const object of [
+    'register',
+    'queue',
+    'stack',
+    'pqueue',
+    'set',
+    'mutex',
+    'semaphore',
+    'kv',
+    'multiset',
+    'counter',
+    'max-register',
+    'tagged-mutex',
+    'exchanger',
+  ]) {
     const path = history(`${object}.hist`, seriatim('gen', '--object', object, '--operations', '60', '--seed', '5'));
     const { page, wrong } = await open(browser, report(`${object}-ok`, path));
     assert.match(await page.textContent('h1'), /Satisfies/, object);
@@ -178,8 +218,11 @@ test('every object is played as its specification says', async () => {
         const method = history.methodName(id);
         const result = Number.isNaN(history.result[id]) ? null : history.show(history.result[id]);
         const first = shelf?.cells[0]?.text ?? 'empty';
-        const isTold = ['dequeue', 'pop', 'delete-max', 'peek'].includes(method) || (['read', 'get'].includes(method) && history.object !== 'set');
-        if (isTold && result !== null && history.outcome[id] === 1 && result !== first && first !== '""') faults.push(`${history.full(id)}: ${first}`);
+        const isTold =
+          ['dequeue', 'pop', 'delete-max', 'peek'].includes(method) ||
+          (['read', 'get'].includes(method) && history.object !== 'set');
+        if (isTold && result !== null && history.outcome[id] === 1 && result !== first && first !== '""')
+          faults.push(`${history.full(id)}: ${first}`);
       }
       return faults;
     });
@@ -190,9 +233,30 @@ test('every object is played as its specification says', async () => {
 });
 
 test('the commit order of transactions is played', async () => {
-  for (const [model, lists] of [['serializable', []], ['serializable', ['--lists']], ['snapshot-isolation', []], ['snapshot-isolation', ['--lists']]]) {
+  for (const [model, lists] of [
+    ['serializable', []],
+    ['serializable', ['--lists']],
+    ['snapshot-isolation', []],
+    ['snapshot-isolation', ['--lists']],
+  ]) {
     const name = `${model}${lists.length}`;
-    const path = history(`${name}.hist`, seriatim('gen', '--model', model, ...lists, '--operations', '80', '--locations', '4', '--aborts', '10', '--seed', '5'));
+    const path = history(
+      `${name}.hist`,
+      seriatim(
+        'gen',
+        '--model',
+        model,
+        ...lists,
+        '--operations',
+        '80',
+        '--locations',
+        '4',
+        '--aborts',
+        '10',
+        '--seed',
+        '5',
+      ),
+    );
     const { page, wrong } = await open(browser, report(`${name}-ok`, path, '--model', model));
     assert.match(await page.textContent('h1'), /Satisfies/, name);
     // What a transaction reads from others is what was committed last, where it reads.
@@ -237,13 +301,15 @@ test('the longest beginning that has an order, and where all orders die', async 
   const { page, wrong } = await open(browser, sample('queue'));
   assert.match(await page.textContent('#player .player .note'), /Here all orders die/);
   await page.click('.switch button[data-part=whole]');
-  await page.waitForFunction(() => window.seriatim.timeline.history.count === 6);
+  await page.waitForFunction(() => window.seriatim.timeline.view.history.count === 6);
   const told = await page.evaluate(() => {
     const { timeline, player } = window.seriatim;
     const told = [];
-    for (let id = 0; id < timeline.history.count; id++) {
+    for (let id = 0; id < timeline.view.history.count; id++) {
       timeline.select(id);
-      told.push(document.querySelector('#player .player .note').textContent + document.querySelector('.step').textContent);
+      told.push(
+        document.querySelector('#player .player .note').textContent + document.querySelector('.step').textContent,
+      );
     }
     return [told, player.witness.died];
   });
@@ -266,7 +332,7 @@ test('names and values are text, whatever they are', async () => {
   assert.ok((await page.textContent('main')).includes('\\u{202e}'));
   assert.ok(!/[\u202a-\u202e\u2066-\u2069\u2028]/.test(await page.textContent('main')));
   await page.click('.switch button[data-part=whole]');
-  await page.waitForFunction(() => window.seriatim.timeline.history.count === 5);
+  await page.waitForFunction(() => window.seriatim.timeline.view.history.count === 5);
   await page.fill('input[type=search]', 'key:z');
   await page.keyboard.press('Enter');
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
@@ -276,7 +342,11 @@ test('names and values are text, whatever they are', async () => {
 
 test('on a phone, in the dark, nothing is wider than the screen', async () => {
   for (const name of ['sc', 'stack', 'cas']) {
-    const { page, wrong } = await open(browser, sample(name), { viewport: { width: 390, height: 800 }, colorScheme: 'dark', hasTouch: true });
+    const { page, wrong } = await open(browser, sample(name), {
+      viewport: { width: 390, height: 800 },
+      colorScheme: 'dark',
+      hasTouch: true,
+    });
     assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'dark');
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), name);
     await page.click('.bar button');
@@ -291,7 +361,10 @@ test('the text has enough contrast in both themes', async () => {
     const { page, wrong } = await open(browser, sample('sc'), { colorScheme });
     const faint = await page.evaluate(() => {
       const parse = (colour) => colour.match(/[\d.]+/g).map(Number);
-      const light = ([r, g, b]) => [r, g, b].map((c) => (c / 255 <= 0.03928 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4)).reduce((sum, c, at) => sum + c * [0.2126, 0.7152, 0.0722][at], 0);
+      const light = ([r, g, b]) =>
+        [r, g, b]
+          .map((c) => (c / 255 <= 0.03928 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4))
+          .reduce((sum, c, at) => sum + c * [0.2126, 0.7152, 0.0722][at], 0);
       const behind = (element) => {
         for (let at = element; at; at = at.parentElement) {
           const colour = parse(getComputedStyle(at).backgroundColor);
@@ -319,7 +392,10 @@ test('the reproduction is copied, and can be checked again', async () => {
   const { page, wrong } = await open(browser, sample('ra'));
   await page.evaluate(() => {
     window.copied = '';
-    Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => void (window.copied = text) }, configurable: true });
+    Object.defineProperty(navigator, 'clipboard', {
+      value: { writeText: async (text) => void (window.copied = text) },
+      configurable: true,
+    });
   });
   await page.click('#reproduce .copy');
   const copied = await page.evaluate(() => window.copied);
@@ -356,8 +432,13 @@ test('the index of a run counts, and leads to the pages', async () => {
   assert.match(await page.textContent('h1'), /3 violations/);
   assert.equal(await page.locator('#violations tbody tr').count(), 3);
   assert.equal(await page.locator('#faults li').count(), 1);
-  const model = await page.$$eval('#models tbody tr', (rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
-  assert.deepEqual(model, [['sc', '2', '0', '1'], ['linearizable', '1', '0', '0']]);
+  const model = await page.$$eval('#models tbody tr', (rows) =>
+    rows.map((row) => [...row.children].map((cell) => cell.textContent)),
+  );
+  assert.deepEqual(model, [
+    ['sc', '2', '0', '1'],
+    ['linearizable', '1', '0', '0'],
+  ]);
   assert.deepEqual(wrong, []);
   await page.click('#violations a');
   await page.waitForSelector('.verdict.violation h1');
@@ -367,8 +448,20 @@ test('the index of a run counts, and leads to the pages', async () => {
 
 test('every kind of evidence is drawn and unfolds', async () => {
   const run = join(directory, 'corpus');
-  seriatim('check', '--quiet', '--model', 'all', '--report', run, 'corpus/open-sources.hist', 'corpus/papers-c11.hist', 'corpus/fences-and-rmws.hist#48');
-  const pages = readdirSync(run).filter((name) => name !== 'index.html').sort();
+  seriatim(
+    'check',
+    '--quiet',
+    '--model',
+    'all',
+    '--report',
+    run,
+    'corpus/open-sources.hist',
+    'corpus/papers-c11.hist',
+    'corpus/fences-and-rmws.hist#48',
+  );
+  const pages = readdirSync(run)
+    .filter((name) => name !== 'index.html')
+    .sort();
   assert.ok(pages.length > 100);
   for (const name of pages.filter((_, at) => at % 12 === 0)) {
     const { page, wrong } = await open(browser, join(run, name));
@@ -382,12 +475,16 @@ test('every kind of evidence is drawn and unfolds', async () => {
         }
         const all = document.querySelector('.all');
         if (all?.textContent.startsWith('Unfold')) all.click();
-        for (const edge of document.querySelectorAll('.graph g.edge[role=button]')) edge.dispatchEvent(new MouseEvent('click'));
+        for (const edge of document.querySelectorAll('.graph g.edge[role=button]'))
+          edge.dispatchEvent(new MouseEvent('click'));
         told.push(document.querySelectorAll('.graph g.node').length);
       }
       return told;
     });
-    assert.ok(told.every((nodes) => nodes > 0), `${name}: ${told}`);
+    assert.ok(
+      told.every((nodes) => nodes > 0),
+      `${name}: ${told}`,
+    );
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), name);
     assert.deepEqual(wrong, [], name);
     await page.close();
@@ -395,7 +492,24 @@ test('every kind of evidence is drawn and unfolds', async () => {
 });
 
 test('unknown is a verdict, too', async () => {
-  const path = history('hard.hist', seriatim('gen', '--object', 'stack', '--values', '2', '--progress', '20', '--threads', '12', '--operations', '3000', '--pending', '6'));
+  const path = history(
+    'hard.hist',
+    seriatim(
+      'gen',
+      '--object',
+      'stack',
+      '--values',
+      '2',
+      '--progress',
+      '20',
+      '--threads',
+      '12',
+      '--operations',
+      '3000',
+      '--pending',
+      '6',
+    ),
+  );
   const { page, wrong } = await open(browser, report('unknown', path, '--timeout', '0'));
   assert.match(await page.textContent('h1'), /Unknown/);
   assert.ok((await page.textContent('.lead')).length > 10);
@@ -414,14 +528,14 @@ test('a million operations open, pan and are searched', async () => {
   await page.waitForFunction(() => document.documentElement.dataset.ready === 'yes');
   const opened = Date.now() - begin;
   await page.click('.switch button[data-part=whole]');
-  await page.waitForFunction(() => window.seriatim.timeline.history.count === 1000000, null, { timeout: 60000 });
+  await page.waitForFunction(() => window.seriatim.timeline.view.history.count === 1000000, null, { timeout: 60000 });
   const unpacked = Date.now() - begin - opened;
   const rates = [];
   for (const zoom of [1, 1e-1, 1e-3]) {
     rates.push(
       await page.evaluate(async (zoom) => {
         const t = window.seriatim.timeline;
-        const span = t.layout.length * zoom;
+        const span = t.view.layout.length * zoom;
         t.show(0, span);
         const from = performance.now();
         const frames = t.frames;
@@ -436,7 +550,9 @@ test('a million operations open, pan and are searched', async () => {
   await page.fill('input[type=search]', 'value:777');
   await page.keyboard.press('Enter');
   assert.ok((await state(page, 't.found.length')) >= 1);
-  console.log(`a million operations: ${size} bytes; opened in ${opened} ms, whole in ${unpacked} ms; frames a second at three zooms: ${rates.join(', ')}`);
+  console.log(
+    `a million operations: ${size} bytes; opened in ${opened} ms, whole in ${unpacked} ms; frames a second at three zooms: ${rates.join(', ')}`,
+  );
   assert.deepEqual(wrong, []);
   await page.close();
 });
