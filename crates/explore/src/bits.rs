@@ -4,12 +4,18 @@
 //! trail. To undo is to put the old words back, the newest first. Rows are added and removed at the end.
 
 /// A relation from rows to columns. Both are numbers from 0.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Relation {
-    /// How many words a row has.
+    /// How many words a row has: at least one.
     width: usize,
     rows: usize,
     words: Vec<u64>,
+}
+
+impl Default for Relation {
+    fn default() -> Self {
+        Self { width: 1, rows: 0, words: Vec::new() }
+    }
 }
 
 impl Relation {
@@ -59,6 +65,11 @@ pub(crate) fn ones_of(mut word: u64) -> impl Iterator<Item = usize> {
             bit as usize
         })
     })
+}
+
+/// One of the bits of a word that are set, given how many there are below it.
+pub(crate) fn nth_one(word: u64, below: usize) -> usize {
+    (0..below).fold(word, |word, _| word & (word - 1)).trailing_zeros() as usize
 }
 
 /// Whether two sets have an element in common.
@@ -191,8 +202,8 @@ impl Relations {
         if self.has(relation, from, to) {
             return;
         }
-        if self.all[relation].width <= 1 && from < 64 && to < 64 {
-            return self.close_word(relation, from, to, new);
+        if self.all[relation].width == 1 && from < 64 && to < 64 {
+            return self.close_words(relation, 1 << from, to, new);
         }
         let mut after = std::mem::take(&mut self.scratch);
         after.clear();
@@ -213,16 +224,32 @@ impl Relations {
 }
 
 impl Relations {
-    /// The same where a row is one word.
-    fn close_word(&mut self, relation: usize, from: usize, to: usize, mut new: impl FnMut(usize, usize)) {
+    /// A row that is one word.
+    #[inline]
+    pub(crate) fn word(&self, relation: usize, row: usize) -> u64 {
+        self.all[relation].words[row]
+    }
+
+    /// All rows, if each is one word.
+    #[inline]
+    pub(crate) fn words(&self, relation: usize) -> &[u64] {
+        &self.all[relation].words
+    }
+
+    /// Whether each row is one word, and there are not more rows than it has bits.
+    #[inline]
+    pub(crate) fn is_small(&self, relation: usize) -> bool {
+        self.all[relation].width == 1 && self.all[relation].rows <= 64
+    }
+
+    /// [`Self::close`] for pairs from each of a set of rows, where a row is one word.
+    #[inline]
+    pub(crate) fn close_words(&mut self, relation: usize, from: u64, to: usize, mut new: impl FnMut(usize, usize)) {
         let of = &mut self.all[relation];
-        if of.width == 0 {
-            of.widen(1);
-        }
         let after = of.words[to] | 1 << to;
         for (row, word) in of.words.iter_mut().enumerate() {
             let more = after & !*word;
-            if more != 0 && (row == from || *word >> from & 1 == 1) {
+            if more != 0 && (from.unbounded_shr(row as u32) & 1 == 1 || *word & from != 0) {
                 self.trail.push(Old { relation: relation as u32, row: row as u32, at: 0, word: *word });
                 *word |= more;
                 ones_of(more).for_each(|bit| new(row, bit));

@@ -91,7 +91,7 @@ impl Execution {
             (Step::Read { location, .. } | Step::Rmw { location, .. }, source) => {
                 let Some(slot) = find(graph, location, source) else { return false };
                 let value = graph.value_of(location, slot);
-                if step.until().is_some_and(|until| !until.accepts(value)) || !graph.push_read(thread, step, slot, 0) {
+                if step.until().is_some_and(|until| !until.accepts(value)) || !graph.push_read(thread, &step, slot, 0) {
                     return false;
                 }
                 let writes = matches!(step, Step::Rmw { update, .. } if update.apply(value).is_some());
@@ -103,7 +103,7 @@ impl Execution {
             }
             (_, Source::Initial | Source::Write(..)) | (Step::Choice(_), _) => false,
             (Step::Write { .. }, _) => {
-                graph.push_write(thread, step, 0);
+                graph.push_write(thread, &step, 0);
                 true
             }
             (_, Source::Nothing) => {
@@ -117,7 +117,7 @@ impl Execution {
                     _ => true,
                 };
                 if can_be {
-                    graph.push_plain(thread, step, 0, 0);
+                    graph.push_plain(thread, &step, 0, 0);
                 }
                 can_be
             }

@@ -41,6 +41,7 @@ impl Order {
 
 /// What a read-modify-write makes of the value that it reads.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
 pub enum Update {
     /// Another value, whatever the old one.
     Set(Value),
@@ -75,6 +76,7 @@ pub enum Update {
 
 impl Update {
     /// The value to write, given the value that was read; none if the rmw fails.
+    #[inline]
     pub fn apply(self, old: Value) -> Option<Value> {
         Some(match self {
             Self::Set(new) => new,
@@ -153,6 +155,7 @@ impl Await {
 
 /// A step of a thread.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)] // so the location is at one place in all that have one
 pub enum Step {
     /// Reads a location.
     Read {
@@ -208,6 +211,7 @@ pub enum Step {
 
 impl Step {
     /// The location that the step accesses.
+    #[inline]
     pub const fn location(self) -> Option<u32> {
         match self {
             Self::Read { location, .. }
@@ -219,6 +223,7 @@ impl Step {
     }
 
     /// What the step waits for, if it stands for a loop.
+    #[inline]
     pub const fn until(self) -> Option<Await> {
         match self {
             Self::Read { until, .. } | Self::Rmw { until, .. } => until,
@@ -258,7 +263,7 @@ pub trait Program {
     fn next(&mut self, thread: u32, graph: &Graph) -> Next;
 
     /// The same in a random run, in which nothing is taken back. The program may add steps of the thread to the graph
-    /// by itself, if they are accesses that are only checked for races.
+    /// by itself, if nobody can tell when the thread has taken them.
     fn advance(&mut self, thread: u32, graph: &mut Graph) -> Next {
         self.next(thread, graph)
     }

@@ -318,6 +318,9 @@ impl Graph {
 
     /// Whether an order of these two writes can make an edge of `psc`.
     pub(crate) fn matters_to_psc(&self, location: usize, one: usize, two: usize) -> bool {
+        if self.sequential.is_empty() {
+            return false;
+        }
         let is_empty = |write: usize, which: usize| {
             self.relations.row(sets(location), row(write, which)).iter().all(|&word| word == 0)
         };

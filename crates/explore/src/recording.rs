@@ -6,6 +6,7 @@
 //! for or chooses is left out.
 
 use history::{BuildError, Call, History, HistoryBuilder, MemoryOrder, Method, Object, OperationId};
+use rustc_hash::FxHashMap;
 
 use crate::graph::{Event, Graph, INITIAL, NONE};
 use crate::program::{Order, Step, Value};
@@ -28,6 +29,8 @@ struct Recording<'g> {
     builder: HistoryBuilder,
     /// By event: its operation.
     operations: Vec<Option<OperationId>>,
+    /// By thread: whether another one joins it.
+    is_joined: Vec<bool>,
 }
 
 impl Graph {
@@ -63,7 +66,14 @@ impl Graph {
         finals: &[(u32, Value)],
     ) -> Result<History, BuildError> {
         let builder = HistoryBuilder::new(Object::Memory);
-        let mut recording = Recording { graph: self, words, builder, operations: vec![None; self.events.len()] };
+        let mut is_joined = vec![false; self.thread_count() as usize];
+        for event in &self.events {
+            if let Step::Join(child) = event.step {
+                is_joined[child as usize] = true;
+            }
+        }
+        let operations = vec![None; self.events.len()];
+        let mut recording = Recording { graph: self, words, builder, operations, is_joined };
         if let Some(title) = title {
             recording.builder.set_name(title);
         }
@@ -134,20 +144,27 @@ impl Recording<'_> {
     fn end_thread(&mut self, event: &Event) -> Result<(), BuildError> {
         let thread = event.thread;
         let is_last = self.graph.len(thread) == event.index;
-        let is_joined = || self.graph.events.iter().any(|other| other.step == Step::Join(thread));
-        if is_last && is_joined() { self.signal(thread, &format!("join-{thread}"), true) } else { Ok(()) }
+        if is_last && self.is_joined[thread as usize] {
+            self.signal(thread, &format!("join-{thread}"), true)
+        } else {
+            Ok(())
+        }
     }
 
     /// Names the sources of reads whose value was written twice.
     fn add_sources(&mut self) -> Result<(), BuildError> {
+        let mut counts: FxHashMap<(u32, Value), u32> = FxHashMap::default();
+        for (location, of) in (0..).zip(&self.graph.locations) {
+            for &write in &of.writes {
+                *counts.entry((location, self.graph.value_of(location, write))).or_default() += 1;
+            }
+        }
         for (slot, event) in self.graph.events.iter().enumerate() {
             let (Some(read), Some(location)) = (self.operations[slot], event.step.location()) else { continue };
             if matches!(event.step, Step::Write { .. }) {
                 continue;
             }
-            let writes = &self.graph.locations[location as usize].writes;
-            let same = writes.iter().filter(|&&write| self.graph.value_of(location, write) == event.read);
-            if same.count() < 2 {
+            if counts.get(&(location, event.read)).is_none_or(|&count| count < 2) {
                 continue;
             }
             if event.source == INITIAL {

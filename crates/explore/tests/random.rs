@@ -1,10 +1,11 @@
 //! The exploration finds what brute force finds, each class once, in thousands of random programs.
+//! `SERIATIM_CASES=3` tries three times as many.
 
 mod common;
 
 use std::ops::ControlFlow;
 
-use common::{Code, Line, Random, enumerated, explored, sampled, sampled_by};
+use common::{Code, Line, Random, cases, enumerated, explored, sampled, sampled_by};
 use explore::Order::{Acquire, AcquireRelease, NonAtomic, Relaxed, Release, SequentiallyConsistent};
 use explore::{Await, Counts, Exploration, Model, Order, Sampler, Strategy, Update};
 
@@ -125,7 +126,7 @@ fn compare(code: &Code, model: Model, locations: u32) -> usize {
 
 fn run(seed: u64, count: usize, shape: Shape, models: &[Model]) {
     let mut random = Random(seed);
-    let mut classes = 0;
+    let (mut classes, count) = (0, cases(count));
     for _ in 0..count {
         let code = program(&mut random, shape);
         for &model in models {
@@ -148,8 +149,8 @@ const SMALL: Shape = Shape {
 
 #[test]
 fn release_acquire() {
-    run(1, 600, SMALL, &[Model::Rc20, Model::Ra, Model::Relaxed, Model::Rc11, Model::C20]);
-    run(2, 300, Shape { threads: 2, lines: 5, ..SMALL }, &[Model::Rc20, Model::Ra, Model::Rc11]);
+    run(1, 300, SMALL, &[Model::Rc20, Model::Ra, Model::Relaxed, Model::Rc11, Model::C20]);
+    run(2, 150, Shape { threads: 2, lines: 5, ..SMALL }, &[Model::Rc20, Model::Ra, Model::Rc11]);
 }
 
 /// Random runs find only what brute force finds, and on small programs nearly all of it.
@@ -202,47 +203,47 @@ fn straight_runs() {
 #[test]
 fn spawned_threads() {
     let mut random = Random(11);
-    let mut classes = 0;
-    for _ in 0..400 {
+    let (mut classes, count) = (0, cases(250));
+    for _ in 0..count {
         let code = program(&mut random, Shape { sequential: 4, ..SMALL });
         let code = spawning(&mut random, code);
         for model in [Model::C20, Model::Ra, Model::Sc, Model::Tso, Model::Pso, Model::Sra] {
             classes += compare(&code, model, SMALL.locations);
         }
     }
-    assert!(classes > 4000, "{classes}");
+    assert!(classes > 10 * count, "{classes} classes of {count} programs");
 }
 
 #[test]
 fn branches() {
-    run(3, 600, Shape { has_branches: true, lines: 4, ..SMALL }, &[Model::Rc20, Model::Ra]);
+    run(3, 200, Shape { has_branches: true, lines: 4, ..SMALL }, &[Model::Rc20, Model::Ra]);
 }
 
 #[test]
 fn awaits() {
-    run(4, 600, Shape { has_awaits: true, ..SMALL }, &[Model::Rc20, Model::Ra, Model::Sc]);
+    run(4, 300, Shape { has_awaits: true, ..SMALL }, &[Model::Rc20, Model::Ra, Model::Sc]);
 }
 
 #[test]
 fn races() {
-    run(5, 600, Shape { has_non_atomics: true, ..SMALL }, &[Model::Rc20, Model::C20, Model::Rc11]);
+    run(5, 300, Shape { has_non_atomics: true, ..SMALL }, &[Model::Rc20, Model::C20, Model::Rc11]);
 }
 
 #[test]
 fn sequentially_consistent_accesses() {
-    run(6, 600, Shape { sequential: 8, ..SMALL }, &[Model::C20, Model::Rc11]);
-    run(7, 300, Shape { sequential: 14, has_branches: true, ..SMALL }, &[Model::C20, Model::Rc11]);
+    run(6, 300, Shape { sequential: 8, ..SMALL }, &[Model::C20, Model::Rc11]);
+    run(7, 150, Shape { sequential: 14, has_branches: true, ..SMALL }, &[Model::C20, Model::Rc11]);
 }
 
 #[test]
 fn total_orders() {
-    run(8, 500, Shape { sequential: 2, ..SMALL }, &[Model::Sc, Model::Tso, Model::Pso, Model::Sra]);
-    run(9, 300, Shape { sequential: 2, threads: 2, lines: 5, ..SMALL }, &[Model::Sc, Model::Tso, Model::Pso]);
+    run(8, 250, Shape { sequential: 2, ..SMALL }, &[Model::Sc, Model::Tso, Model::Pso, Model::Sra]);
+    run(9, 150, Shape { sequential: 2, threads: 2, lines: 5, ..SMALL }, &[Model::Sc, Model::Tso, Model::Pso]);
 }
 
 #[test]
 fn weak_release_acquire() {
-    run(10, 400, SMALL, &[Model::Wra]);
+    run(10, 300, SMALL, &[Model::Wra]);
 }
 
 /// Programs that are too large for brute force: which number a thread has changes the order of the exploration and
@@ -252,8 +253,8 @@ fn larger_programs() {
     let mut random = Random(13);
     let shape = Shape { lines: 6, locations: 3, sequential: 4, has_branches: true, ..SMALL };
     let models = [Model::C20, Model::Rc11, Model::Ra, Model::Tso, Model::Pso, Model::Sra, Model::Sc];
-    let mut classes = 0;
-    for round in 0..400 {
+    let (mut classes, count) = (0, cases(250));
+    for round in 0..count {
         let has_awaits = round % 4 == 0;
         let code = program(&mut random, Shape { has_awaits, ..shape });
         if code.threads.iter().map(Vec::len).sum::<usize>() < 11 {
@@ -279,5 +280,5 @@ fn larger_programs() {
             }
         }
     }
-    assert!(classes > 100_000, "{classes}");
+    assert!(classes > 250 * count as u64, "{classes} classes of {count} programs");
 }

@@ -105,11 +105,11 @@ impl Level {
             && let Some(source) = self.list.pop()
         {
             if source == NOTHING {
-                self.graph.push_waiting(thread, step, stamp);
+                self.graph.push_waiting(thread, &step, stamp);
                 self.forget_next();
                 return true;
             }
-            if self.graph.push_read(thread, step, source, stamp) {
+            if self.graph.push_read(thread, &step, source, stamp) {
                 self.forget_next();
                 match self.settle() {
                     Settled::Consistent => return true,
@@ -221,7 +221,7 @@ impl Level {
             }
         }
         let Event { thread, step, stamps, .. } = from.graph.events[read as usize];
-        if !self.graph.push_read(thread, step, places[write as usize], stamps[0]) {
+        if !self.graph.push_read(thread, &step, places[write as usize], stamps[0]) {
             return false;
         }
         match self.settle() {
@@ -265,17 +265,17 @@ pub(super) fn copy(from: &Graph, to: &mut Graph, slot: usize, with_write: bool, 
     let event = &from.events[slot];
     places[slot] = to.events.len() as u32;
     match event.step {
-        Step::Write { .. } => to.push_write(event.thread, event.step, event.stamps[1]),
+        Step::Write { .. } => to.push_write(event.thread, &event.step, event.stamps[1]),
         Step::Read { .. } | Step::Rmw { .. } if event.waits() => {
-            to.push_waiting(event.thread, event.step, event.stamps[0]);
+            to.push_waiting(event.thread, &event.step, event.stamps[0]);
         }
         Step::Read { .. } | Step::Rmw { .. } => {
             let source = if event.source == INITIAL { INITIAL } else { places[event.source as usize] };
             let is_rmw = matches!(event.step, Step::Rmw { .. });
-            return to.push_read(event.thread, event.step, source, event.stamps[0])
+            return to.push_read(event.thread, &event.step, source, event.stamps[0])
                 && (!(event.writes || with_write && is_rmw) || to.push_update(event.stamps[1]));
         }
-        _ => to.push_plain(event.thread, event.step, event.read, event.stamps[0]),
+        _ => to.push_plain(event.thread, &event.step, event.read, event.stamps[0]),
     }
     true
 }

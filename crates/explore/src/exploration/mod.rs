@@ -148,21 +148,21 @@ impl<P: Program> Exploration<P> {
         let Some((thread, step, is_only)) = self.choose() else { return Forward::Leaf };
         let Self { levels, program, depth, .. } = self;
         let level = &mut levels[*depth - 1];
-        admit(&mut level.graph, program, step);
+        admit(&mut level.graph, program, &step);
         level.nexts.forget(thread);
         let stamp = level.take_stamp();
         match step {
             Step::Fence(_) | Step::Spawn(_) | Step::Join(_) | Step::Begin | Step::Access { .. } => {
-                level.graph.push_plain(thread, step, 0, stamp);
+                level.graph.push_plain(thread, &step, 0, stamp);
                 level.frames.push(Frame::Plain);
             }
             Step::Choice(count) => {
-                level.graph.push_plain(thread, step, 0, stamp);
+                level.graph.push_plain(thread, &step, 0, stamp);
                 let slot = level.graph.events.len() as u32 - 1;
                 level.frames.push(Frame::Choice { slot, thread, count, chosen: 0, stamp });
             }
             Step::Write { .. } => {
-                level.graph.push_write(thread, step, stamp);
+                level.graph.push_write(thread, &step, stamp);
                 level.push_write_frame(true);
             }
             Step::Read { location, until, .. } | Step::Rmw { location, until, .. } => {
@@ -229,7 +229,7 @@ impl<P: Program> Exploration<P> {
                     level.pop();
                     level.stamp = stamp + 1;
                     if chosen < count {
-                        level.graph.push_plain(thread, Step::Choice(count), chosen.into(), stamp);
+                        level.graph.push_plain(thread, &Step::Choice(count), chosen.into(), stamp);
                         return Some(true);
                     }
                     level.frames.pop();
@@ -352,7 +352,8 @@ impl<P: Program> Exploration<P> {
 }
 
 /// Makes room for the location of a step.
-pub(crate) fn admit(graph: &mut Graph, program: &impl Program, step: Step) {
+#[inline]
+pub(crate) fn admit(graph: &mut Graph, program: &impl Program, step: &Step) {
     if let Some(location) = step.location() {
         while graph.location_count() <= location {
             graph.admit_location(program.initial(graph.location_count()));
@@ -370,7 +371,7 @@ pub(crate) fn may_read(graph: &mut Graph, thread: u32, step: Step, source: u32) 
     if let Some(answer) = graph.told_by_coherence(thread, &step, source) {
         return answer;
     }
-    if !graph.push_read(thread, step, source, 0) {
+    if !graph.push_read(thread, &step, source, 0) {
         return false;
     }
     let read = graph.events[graph.events.len() - 1].read;

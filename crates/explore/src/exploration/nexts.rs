@@ -27,6 +27,7 @@ impl Nexts {
     }
 
     /// The same in a random run ([`Program::advance`]), in which no event waits.
+    #[inline]
     pub(crate) fn advance(&mut self, program: &mut impl Program, graph: &mut Graph, thread: u32) -> &Next {
         let at = thread as usize;
         if self.0.len() <= at {
@@ -60,6 +61,15 @@ impl Nexts {
             return None;
         }
         let Some(Next::Step(step)) = self.0[thread as usize] else { return None };
+        Some(step)
+    }
+
+    /// The step that is known to be the next one of a thread. The thread goes on.
+    #[inline]
+    pub(crate) fn take_step(&mut self, thread: u32) -> Option<Step> {
+        let next = self.0.get_mut(thread as usize)?;
+        let Some(Next::Step(step)) = *next else { return None };
+        *next = None;
         Some(step)
     }
 

@@ -105,7 +105,7 @@ pub(super) fn find_revisits(
             let is_allowed = if slot == write {
                 let event = &graph.events[slot];
                 let source = if event.source == INITIAL { INITIAL } else { places[event.source as usize] };
-                trial.push_read(event.thread, event.step, source, event.stamps[0])
+                trial.push_read(event.thread, &event.step, source, event.stamps[0])
             } else {
                 copy(graph, trial, slot, false, places)
             };

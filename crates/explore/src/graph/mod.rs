@@ -104,15 +104,7 @@ impl Event {
     }
 }
 
-/// Whether a step is sequentially consistent with some value.
-fn may_be_sequential(step: &Step) -> bool {
-    match step {
-        Step::Read { order, .. } | Step::Write { order, .. } | Step::Fence(order) => order.is_sequential(),
-        Step::Rmw { order, failure, .. } => order.is_sequential() || failure.is_sequential(),
-        _ => false,
-    }
-}
-
+#[inline]
 pub(crate) fn order_of(step: Step, read: Value) -> Order {
     match step {
         Step::Read { order, .. } | Step::Write { order, .. } | Step::Fence(order) => order,
@@ -156,16 +148,16 @@ pub(crate) fn count_within<T>(list: &[T], is_within: impl Fn(&T) -> bool) -> usi
     0
 }
 
-/// The last access of a row among the first `limit` events of its thread.
+/// The last access of a row among the first `limit` events of its thread. It is one of the last few most often.
 #[inline]
 pub(crate) fn last_within(row: &[Access], limit: u32) -> Option<&Access> {
-    match row {
-        [.., last] if last.index <= limit => Some(last),
-        _ => {
-            let within = count_within(row, |access| access.index <= limit);
-            within.checked_sub(1).map(|last| &row[last])
-        }
+    const FEW: usize = 4;
+    let near = row.iter().rev().take(FEW).find(|access| access.index <= limit);
+    if near.is_some() || row.len() <= FEW {
+        return near;
     }
+    let within = count_within(&row[..row.len() - FEW], |access| access.index <= limit);
+    within.checked_sub(1).map(|last| &row[last])
 }
 
 #[derive(Debug, Default)]
@@ -231,6 +223,8 @@ pub struct Graph {
     /// How many writes there are, of all locations.
     pub(crate) write_count: u32,
     races: Vec<(u32, u32)>,
+    /// In a random run: whether a thread goes on at once where it does not read. Nobody can tell when it has done so.
+    pub(crate) is_eager: bool,
     /// If this is one long run that is never taken back: what it keeps instead of relations.
     straight: Option<Box<Straight>>,
 }
@@ -259,6 +253,7 @@ impl Graph {
             is_unsettled: false,
             write_count: 0,
             races: Vec::new(),
+            is_eager: false,
             straight: None,
         }
     }
@@ -395,7 +390,7 @@ impl Graph {
     /// Makes rows for the sets of all writes of a location. If there are no sequentially consistent events, the sets
     /// of `psc` are empty, and have no rows.
     pub(crate) fn push_set_rows(&mut self, location: usize) {
-        if self.together == Together::Psc && self.sequential.is_empty() {
+        if self.is_local() {
             return;
         }
         let count = self.set_row_count(location);
@@ -465,6 +460,16 @@ impl Graph {
         &self.clocks[(slot * CLOCKS + which) * self.width..][..self.width]
     }
 
+    /// Whether coherence is all that the model asks of the events so far.
+    #[inline]
+    pub(crate) fn is_local(&self) -> bool {
+        match self.together {
+            Together::Nothing => true,
+            Together::Psc => self.sequential.is_empty(),
+            Together::Order(_) => false,
+        }
+    }
+
     #[inline]
     fn join(&mut self, into: (usize, usize), from: (usize, usize)) {
         let (width, into, from) =
@@ -525,16 +530,20 @@ impl Graph {
 
     /// What the models that look at all locations together derive from a new event.
     #[inline]
-    fn extend(&mut self, slot: usize) -> bool {
+    fn extend(&mut self, slot: usize, may_be_sequential: bool) -> bool {
+        self.is_local() && !may_be_sequential || self.extend_together(slot)
+    }
+
+    fn extend_together(&mut self, slot: usize) -> bool {
         match self.together {
             Together::Nothing => true,
-            Together::Psc if self.sequential.is_empty() && !may_be_sequential(&self.events[slot].step) => true,
             Together::Psc => self.extend_psc(slot),
             Together::Order(frame) => self.extend_order(slot, frame),
         }
     }
 
     /// The same for its write.
+    #[inline]
     fn extend_write(&mut self, slot: usize) -> bool {
         match self.together {
             Together::Nothing => true,
@@ -549,6 +558,10 @@ impl Graph {
         if self.pairs.is_empty() && !matches!(self.together, Together::Order(_)) {
             return true;
         }
+        self.propagate_pairs()
+    }
+
+    fn propagate_pairs(&mut self) -> bool {
         let is_allowed = match self.together {
             Together::Nothing => true,
             Together::Psc => self.propagate_psc(),

@@ -2,14 +2,15 @@
 
 use super::{
     Access, CARRIED, CAUSES, CLOCKS, Event, Graph, HAPPENS, INITIAL, NONE, NOTHING, OWN, PENDING, PUBLISHED, REACH,
-    last_within, less, order_of,
+    last_within, less,
 };
+use crate::bits::{ones, ones_of};
 use crate::model::{Model, Synchronization, Together};
 use crate::program::{Order, Step, Value};
 
 impl Graph {
     #[inline]
-    fn append(&mut self, thread: u32, step: Step, stamp: u32) -> usize {
+    fn append(&mut self, thread: u32, step: &Step, stamp: u32) -> usize {
         self.admit_thread(thread);
         let slot = self.events.len();
         let previous = self.threads[thread as usize].last().map(|&slot| slot as usize);
@@ -23,18 +24,17 @@ impl Graph {
         for which in [HAPPENS, CAUSES] {
             self.clocks[slot * size + which * width + thread as usize] = index;
         }
-        let (before, before_location) =
-            previous.map_or((index, NONE), |slot| (self.events[slot].run, self.events[slot].run_location));
-        let (run, run_location) = match (step, step.location()) {
-            (Step::Choice(_), _) => (before, before_location),
-            (_, Some(location)) if before_location == location => (before, before_location),
-            (_, location) => (index, location.unwrap_or(NONE)),
-        };
+        let (mut run, mut run_location) = (index, step.location().unwrap_or(NONE));
+        if let Some(previous) = previous.map(|slot| &self.events[slot])
+            && (previous.run_location == run_location && run_location != NONE || matches!(step, Step::Choice(_)))
+        {
+            (run, run_location) = (previous.run, previous.run_location);
+        }
         self.threads[thread as usize].push(slot as u32);
         self.events.push(Event {
             thread,
             index,
-            step,
+            step: *step,
             source: NOTHING,
             read: 0,
             written: 0,
@@ -50,12 +50,12 @@ impl Graph {
             was_unsettled: [self.is_unsettled; 2],
             has_row: false,
         });
-        match self.together {
-            _ if self.straight.is_some() => {}
-            Together::Nothing => {}
-            Together::Psc if self.sequential.is_empty() => {}
-            Together::Psc => self.push_event_sets(),
-            Together::Order(_) => self.relations.push_row(REACH),
+        if !self.is_local() && self.straight.is_none() {
+            match self.together {
+                Together::Nothing => {}
+                Together::Psc => self.push_event_sets(),
+                Together::Order(_) => self.relations.push_row(REACH),
+            }
         }
         slot
     }
@@ -137,10 +137,10 @@ impl Graph {
     }
 
     /// A step without a value: a fence, the start of a thread, its end, a choice, an access that is only checked.
-    pub(crate) fn push_plain(&mut self, thread: u32, step: Step, chosen: Value, stamp: u32) {
+    pub(crate) fn push_plain(&mut self, thread: u32, step: &Step, chosen: Value, stamp: u32) {
         let slot = self.append(thread, step, stamp);
         self.events[slot].read = chosen;
-        let learnt = match step {
+        let learnt = match *step {
             Step::Begin => Some(self.spawned[thread as usize]).filter(|&spawn| spawn != NONE),
             Step::Join(child) => self.threads[child as usize].last().copied(),
             _ => None,
@@ -149,7 +149,7 @@ impl Graph {
             self.join((slot, HAPPENS), (from as usize, HAPPENS));
             self.join((slot, CAUSES), (from as usize, CAUSES));
         }
-        match step {
+        match *step {
             Step::Spawn(child) => {
                 self.admit_thread(child);
                 self.spawned[child as usize] = slot as u32;
@@ -178,35 +178,98 @@ impl Graph {
         if self.straight.is_some() {
             self.note_straight(slot);
         } else {
-            let is_allowed = self.extend(slot) && self.propagate();
+            let is_sequential = matches!(step, Step::Fence(Order::SequentiallyConsistent));
+            let is_allowed = self.extend(slot, is_sequential) && self.propagate();
             debug_assert!(is_allowed, "a step without a value is always allowed");
         }
-        self.find_races(slot);
+        if let Step::Access { location, .. } = *step {
+            self.find_races(slot, location as usize, Order::NonAtomic);
+        }
     }
 
     /// An await that waits. It has no effect on anything.
-    pub(crate) fn push_waiting(&mut self, thread: u32, step: Step, stamp: u32) {
+    pub(crate) fn push_waiting(&mut self, thread: u32, step: &Step, stamp: u32) {
         self.append(thread, step, stamp);
     }
 
-    /// Collects what the event knows of its location. False if this forbids to read the write of this number.
+    /// The event knows values of its location: their chains precede the chain of its target. False, and nothing is
+    /// done, if it knows a value that the target must not be less than.
     #[inline]
     fn learn(&mut self, slot: usize, location: usize, target: u32) -> bool {
+        if !self.relations.is_small(less(location)) {
+            return self.learn_many(slot, location, target);
+        }
+        let known = self.known_word(location, self.clock(slot, HAPPENS));
+        let is_write = self.events[slot].write == target;
+        if !is_write && self.relations.word(less(location), target as usize) & known != 0 {
+            return false;
+        }
+        self.order_known_word(slot, location, target, known | u64::from(is_write));
+        true
+    }
+
+    /// The chains of these values, of at most 64, precede the chain of the event's target.
+    #[inline]
+    fn order_known_word(&mut self, slot: usize, location: usize, target: u32, known: u64) {
+        let of = &self.locations[location];
+        let top = of.tops[target as usize];
+        let (mut chains, mut ends) = (0_u64, 0_u64);
+        for value in ones_of(known) {
+            let other = of.tops[value];
+            if other != top {
+                chains |= 1 << other;
+                ends |= 1 << of.ends[other as usize];
+            }
+        }
+        if ends != 0 {
+            self.events[slot].known |= chains;
+            let has_pairs = self.needs_pairs();
+            let Self { relations, pairs, .. } = self;
+            relations.close_words(less(location), ends, top as usize, |one, two| {
+                if has_pairs {
+                    pairs.push((location as u32, one as u32, two as u32));
+                }
+            });
+        }
+    }
+
+    /// [`Self::learn`] for any number of writes.
+    #[cold]
+    fn learn_many(&mut self, slot: usize, location: usize, target: u32) -> bool {
+        let is_write = self.events[slot].write == target;
         self.known.clear();
+        if is_write {
+            self.known.push(0);
+        }
         let clock = &self.clocks[(slot * CLOCKS + HAPPENS) * self.width..][..self.width];
         for (row, &limit) in self.locations[location].rows.iter().zip(clock) {
             if limit == 0 {
                 continue;
             }
             let Some(access) = last_within(row, limit) else { continue };
-            if target != NONE && self.relations.has(less(location), target as usize, access.value as usize) {
+            if !is_write && self.relations.has(less(location), target as usize, access.value as usize) {
                 return false;
             }
             if !self.known.contains(&access.value) {
                 self.known.push(access.value);
             }
         }
+        self.order_known(slot, location, target);
         true
+    }
+
+    /// The values of a location that are known to whoever has this clock, of at most 64 writes.
+    #[inline]
+    pub(super) fn known_word(&self, location: usize, clock: &[u32]) -> u64 {
+        let mut known = 0;
+        for (row, &limit) in self.locations[location].rows.iter().zip(clock) {
+            if limit > 0
+                && let Some(access) = last_within(row, limit)
+            {
+                known |= 1 << access.value;
+            }
+        }
+        known
     }
 
     /// Whether a write happens before a write that the event knows of, so that `wra` forbids to read it.
@@ -238,12 +301,9 @@ impl Graph {
     }
 
     /// Whether new pairs of `less` mean more than themselves.
+    #[inline]
     fn needs_pairs(&self) -> bool {
-        match self.together {
-            Together::Nothing => false,
-            Together::Psc => !self.sequential.is_empty(),
-            Together::Order(_) => true,
-        }
+        !self.is_local()
     }
 
     #[inline]
@@ -273,16 +333,37 @@ impl Graph {
     }
 
     /// Pushes a read, or the read of an rmw. If the answer is false the graph is as before.
-    pub(crate) fn push_read(&mut self, thread: u32, step: Step, source: u32, stamp: u32) -> bool {
+    pub(crate) fn push_read(&mut self, thread: u32, step: &Step, source: u32, stamp: u32) -> bool {
+        self.push_read_knowing(thread, step, source, stamp, None)
+    }
+
+    /// The same, where it may be known already what the event knows ([`Self::known_with`]).
+    pub(crate) fn push_read_knowing(
+        &mut self,
+        thread: u32,
+        step: &Step,
+        source: u32,
+        stamp: u32,
+        known: Option<u64>,
+    ) -> bool {
         let Some(place) = step.location() else { return false };
         let location = place as usize;
-        let slot = self.append(thread, step, stamp);
         let read = self.value_of(place, source);
-        let order = order_of(step, read);
-        self.events[slot].source = source;
-        self.events[slot].read = read;
-        if let Step::Rmw { update, .. } = step {
-            self.events[slot].written = update.apply(read).unwrap_or(read);
+        let (order, is_sequential, written) = match *step {
+            Step::Rmw { order, failure, update, .. } => {
+                // With another value it would have the other order.
+                let is_sequential = order.is_sequential() || failure.is_sequential();
+                let written = update.apply(read);
+                (if written.is_some() { order } else { failure }, is_sequential, written)
+            }
+            Step::Read { order, .. } => (order, order.is_sequential(), None),
+            _ => return false,
+        };
+        let slot = self.append(thread, step, stamp);
+        let event = &mut self.events[slot];
+        (event.source, event.read) = (source, read);
+        if matches!(step, Step::Rmw { .. }) {
+            event.written = written.unwrap_or(read);
         }
         if source != INITIAL {
             let from = source as usize;
@@ -301,38 +382,45 @@ impl Graph {
         if self.straight.is_some() {
             self.add_reading(slot, location, target, order);
             // An rmw is noted when it has written.
-            if !matches!(step, Step::Rmw { update, .. } if update.apply(read).is_some()) {
+            if written.is_none() {
                 self.note_straight(slot);
-                self.find_races(slot);
+                self.find_races(slot, location, order);
             }
             return true;
         }
-        let is_allowed = if self.model == Model::Wra {
-            !self.is_overwritten(slot, location, source)
-        } else {
-            self.learn(slot, location, target)
+        let is_allowed = match known {
+            _ if self.model == Model::Wra => !self.is_overwritten(slot, location, source),
+            Some(known) => {
+                self.order_known_word(slot, location, target, known);
+                true
+            }
+            None => self.learn(slot, location, target),
         };
         if !is_allowed {
             self.pop();
             return false;
         }
-        if self.model != Model::Wra {
-            self.order_known(slot, location, target);
-        }
         self.add_reading(slot, location, target, order);
         self.is_unsettled |= self.locations[location].witness.last() != Some(&target);
-        if !(self.extend(slot) && self.propagate()) {
+        if !(self.extend(slot, is_sequential) && self.propagate()) {
             self.pop();
             return false;
         }
-        self.find_races(slot);
+        self.find_races(slot, location, order);
         true
+    }
+
+    /// Whether the last event is an rmw that is to write.
+    #[inline]
+    pub(crate) fn last_updates(&self) -> bool {
+        let Some(Event { step: Step::Rmw { update, .. }, read, .. }) = self.events.last() else { return false };
+        update.apply(*read).is_some()
     }
 
     /// Adds the write of the last event, an rmw. If the answer is false the graph is as before.
     pub(crate) fn push_update(&mut self, stamp: u32) -> bool {
         let slot = self.events.len() - 1;
-        let Event { step, source, .. } = self.events[slot];
+        let Event { ref step, source, .. } = self.events[slot];
         let Some(location) = step.location() else { return false };
         let before = self.write_number(source);
         if self.straight.is_some() {
@@ -376,22 +464,28 @@ impl Graph {
                 pairs.push((location, one as u32, two as u32));
             }
         };
-        self.known.clear();
-        self.known.extend(crate::bits::ones(relations.row(relation, before as usize)).map(|after| after as u32));
-        relations.close(relation, before as usize, number as usize, &mut new);
-        for &after in &self.known {
-            relations.close(relation, number as usize, after as usize, &mut new);
+        if relations.is_small(relation) {
+            let after = relations.word(relation, before as usize);
+            relations.close_words(relation, 1 << before, number as usize, &mut new);
+            ones_of(after).for_each(|after| relations.close_words(relation, 1 << number, after, &mut new));
+        } else {
+            self.known.clear();
+            self.known.extend(ones(relations.row(relation, before as usize)).map(|after| after as u32));
+            relations.close(relation, before as usize, number as usize, &mut new);
+            for &after in &self.known {
+                relations.close(relation, number as usize, after as usize, &mut new);
+            }
         }
         if !(self.extend_write(slot) && self.propagate()) {
             self.pop_update();
             return false;
         }
-        self.find_races(slot);
+        self.find_races(slot, location as usize, self.events[slot].order());
         true
     }
 
-    pub(crate) fn push_write(&mut self, thread: u32, step: Step, stamp: u32) {
-        let Step::Write { location, order, value } = step else { return };
+    pub(crate) fn push_write(&mut self, thread: u32, step: &Step, stamp: u32) {
+        let Step::Write { location, order, value } = *step else { return };
         let slot = self.append(thread, step, stamp);
         if self.straight.is_some() {
             self.events[slot].written = value;
@@ -399,7 +493,6 @@ impl Graph {
             self.push_straight_write(slot, location as usize, None, stamp);
             return;
         }
-        self.learn(slot, location as usize, NONE);
         let of = &mut self.locations[location as usize];
         let number = of.writes.len() as u32;
         of.writes.push(slot as u32);
@@ -415,17 +508,14 @@ impl Graph {
         self.push_write_rows(location as usize);
         self.carry(slot, None);
         if self.model != Model::Wra {
-            if !self.known.contains(&0) {
-                self.known.push(0);
-            }
-            self.order_known(slot, location as usize, number);
+            self.learn(slot, location as usize, number);
         }
         let is_atomic = order != Order::NonAtomic;
         let access = Access { index, slot: slot as u32, value: number, writes: true, is_atomic, wrote: number };
         self.add_to_row(slot, location as usize, access);
-        let is_allowed = self.extend(slot) && self.extend_write(slot) && self.propagate();
+        let is_allowed = self.extend(slot, order.is_sequential()) && self.extend_write(slot) && self.propagate();
         debug_assert!(is_allowed, "a write is always allowed");
-        self.find_races(slot);
+        self.find_races(slot, location as usize, order);
     }
 
     /// Adds the write of an event, the last one of its location.
@@ -441,7 +531,7 @@ impl Graph {
         self.write_count += 1;
         self.carry(slot, source);
         self.note_straight(slot);
-        self.find_races(slot);
+        self.find_races(slot, location, self.events[slot].order());
     }
 
     /// Finds what a reader of this write will learn.
@@ -451,13 +541,14 @@ impl Graph {
         let event = &self.events[slot];
         let order = event.order();
         let size = CLOCKS * self.width;
-        let start = slot * size + CARRIED * self.width;
-        self.clocks[start..start + 2 * self.width].fill(0);
+        let (start, width) = (slot * size, self.width);
         if order == Order::NonAtomic {
+            self.clocks[start + CARRIED * width..][..2 * width].fill(0);
             return;
         }
         let carried = if order.releases() { HAPPENS } else { PUBLISHED };
         if longer {
+            self.clocks[start + CARRIED * width..][..2 * width].fill(0);
             // The release sequences of this thread's earlier writes go on; those of the rmw's source do not.
             let location = event.step.location().map_or(0, |location| location as usize);
             let (thread, index) = (event.thread as usize, event.index);
@@ -469,7 +560,7 @@ impl Graph {
             self.join((slot, OWN), (slot, carried));
             self.join((slot, CARRIED), (slot, OWN));
         } else {
-            self.join((slot, CARRIED), (slot, carried));
+            self.clocks.copy_within(start + carried * width..start + (carried + 1) * width, start + CARRIED * width);
         }
         if let Some(source) = source
             && source != INITIAL

@@ -9,9 +9,15 @@ impl Graph {
     ///
     /// In a model that has no happens-before, accesses whose values the graph does not know must have an order all the
     /// same: one is among the causes of the other.
-    pub(super) fn find_races(&mut self, slot: usize) {
+    #[inline]
+    pub(super) fn find_races(&mut self, slot: usize, location: usize, order: Order) {
+        if order == Order::NonAtomic || self.locations[location].has_plain {
+            self.look_for_races(slot, location, order);
+        }
+    }
+
+    fn look_for_races(&mut self, slot: usize, location: usize, order: Order) {
         let event = &self.events[slot];
-        let Some(location) = event.step.location() else { return };
         let (writes, is_checked) = match event.step {
             Step::Access { writes, .. } => (writes, true),
             _ => (event.writes, false),
@@ -20,13 +26,10 @@ impl Graph {
             return;
         }
         let which = if self.model.has_races() { HAPPENS } else { CAUSES };
-        let is_atomic = event.order() != Order::NonAtomic;
-        if is_atomic && !self.locations[location as usize].has_plain {
-            return;
-        }
+        let is_atomic = order != Order::NonAtomic;
         let clock = self.clock(slot, which);
-        for (thread, (row, &limit)) in self.locations[location as usize].rows.iter().zip(clock).enumerate() {
-            let of = &self.locations[location as usize];
+        let of = &self.locations[location];
+        for (thread, (row, &limit)) in of.rows.iter().zip(clock).enumerate() {
             if thread == event.thread as usize || is_atomic && of.plain[thread] <= limit {
                 continue;
             }

@@ -193,11 +193,11 @@ impl Builder {
     /// Explores every execution of the code, up to the first finding. The code must do the same whenever it reads the
     /// same values; if not, this panics.
     pub fn check(&self, code: impl Fn() + 'static) -> Verdict {
-        self.explore(&(Rc::new(code) as Rc<dyn Fn()>), |_, _| None)
+        self.explore(&(Rc::new(code) as Rc<dyn Fn()>), &mut |_, _| None)
     }
 
     /// The same, with one more question for each execution.
-    fn explore(&self, code: &Rc<dyn Fn()>, mut ask: impl FnMut(&Graph, Ending) -> Option<Finding>) -> Verdict {
+    fn explore(&self, code: &Rc<dyn Fn()>, ask: &mut dyn FnMut(&Graph, Ending) -> Option<Finding>) -> Verdict {
         let mut lessons = Lessons::default();
         loop {
             let mut exploration = Exploration::new(Native::new(self, Rc::clone(code), lessons), self.model);
@@ -252,11 +252,14 @@ impl Builder {
         seeds: impl IntoIterator<Item = u64>,
         code: impl Fn() + 'static,
     ) -> Verdict {
-        let code: Rc<dyn Fn()> = Rc::new(code);
-        let sampler = |lessons| Sampler::new(Native::new(self, Rc::clone(&code), lessons), self.model, strategy);
+        self.sample_all(strategy, &mut seeds.into_iter(), &(Rc::new(code) as Rc<dyn Fn()>))
+    }
+
+    fn sample_all(&self, strategy: Strategy, seeds: &mut dyn Iterator<Item = u64>, code: &Rc<dyn Fn()>) -> Verdict {
+        let sampler = |lessons| Sampler::new(Native::new(self, Rc::clone(code), lessons), self.model, strategy);
         let most = self.max_executions.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
         let (mut runs, mut counts) = (sampler(Lessons::default()), Counts::default());
-        for (visited, seed) in (1..).zip(seeds.into_iter().take(most)) {
+        for (visited, seed) in (1..).zip(seeds.take(most)) {
             loop {
                 let before = runs.counts();
                 let mut run = runs.run(seed);
@@ -271,7 +274,7 @@ impl Builder {
                     let trace = native.trace(graph);
                     counts += runs.counts();
                     drop(runs);
-                    return Verdict::new(counts, Some(finding), false, Some(seed)).with(Some(trace), self, &code);
+                    return Verdict::new(counts, Some(finding), false, Some(seed)).with(Some(trace), self, code);
                 }
                 break;
             }

@@ -175,38 +175,40 @@ impl Names {
         is_free && has_value
     }
 
-    /// A step of the run with the names of the graph.
-    #[inline]
-    pub(super) fn name(&mut self, step: Step, kind: Kind, objects: &mut [Object], run: &Run) -> Step {
-        let Some(place) = step.location() else { return step };
-        let location = self.location(place, objects, run);
-        let step = with_location(step, location);
-        if kind == Kind::Number { step } else { with_values(step, |value| self.value(value, kind, run)) }
+    /// Gives a step of the run the names of the graph.
+    pub(super) fn name(&mut self, step: &mut Step, kind: Kind, objects: &mut [Object], run: &Run) {
+        if let Some(place) = step.location() {
+            set_location(step, self.location(place, objects, run));
+            if kind != Kind::Number {
+                change_values(step, |value| self.value(value, kind, run));
+            }
+        }
     }
 
     /// Whether a step of the run is a step of the graph. Names that are free are bound.
-    pub(super) fn is_same(&mut self, step: Step, kind: Kind, named: Step, objects: &mut [Object]) -> bool {
+    pub(super) fn is_same(&mut self, step: &Step, kind: Kind, named: &Step, objects: &mut [Object]) -> bool {
         let (Some(place), Some(location)) = (step.location(), named.location()) else { return step == named };
         if !self.adopt_location(place, location, objects) {
             return false;
         }
-        let step = with_location(step, location);
+        let mut step = *step;
+        set_location(&mut step, location);
         if kind == Kind::Number {
-            return step == named;
+            return step == *named;
         }
         let (mut values, mut count) = ([0; 2], 0);
-        with_values(named, |value| {
+        change_values(&mut { *named }, |value| {
             values[count] = value;
             count += 1;
             value
         });
         let (mut at, mut is_same) = (0, true);
-        let step = with_values(step, |value| {
+        change_values(&mut step, |value| {
             is_same &= at < count && self.adopt(value, kind, values[at]);
             at += 1;
             values[at - 1]
         });
-        is_same && step == named
+        is_same && step == *named
     }
 }
 
@@ -220,22 +222,21 @@ fn index(token: Value) -> usize {
     ((token - TOKENS.start) / (TAG + 1)) as usize
 }
 
-fn with_location(step: Step, to: u32) -> Step {
-    let mut step = step;
-    match &mut step {
+#[inline]
+fn set_location(step: &mut Step, to: u32) {
+    match step {
         Step::Read { location, .. }
         | Step::Write { location, .. }
         | Step::Rmw { location, .. }
         | Step::Access { location, .. } => *location = to,
         _ => {}
     }
-    step
 }
 
-/// The same step with other values; there are at most two.
-fn with_values(step: Step, mut change: impl FnMut(Value) -> Value) -> Step {
-    let mut step = step;
-    match &mut step {
+/// Gives a step other values; there are at most two.
+#[inline]
+fn change_values(step: &mut Step, mut change: impl FnMut(Value) -> Value) {
+    match step {
         Step::Write { value, .. } | Step::Rmw { update: Update::Set(value), .. } => *value = change(*value),
         Step::Rmw { update: Update::CompareExchange { expected, new }, .. } => {
             *expected = change(*expected);
@@ -243,5 +244,4 @@ fn with_values(step: Step, mut change: impl FnMut(Value) -> Value) -> Step {
         }
         _ => {}
     }
-    step
 }

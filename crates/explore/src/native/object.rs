@@ -225,7 +225,7 @@ pub fn object<O: Object>(
         let of_run = Rc::clone(&record);
         let code: Rc<dyn Fn()> = Rc::new(move || run::<O>(&shared, &of_run));
         let mut refused = None;
-        let verdict = builder.explore(&code, |graph, ending| {
+        let verdict = builder.explore(&code, &mut |graph, ending| {
             let calls = std::mem::take(&mut *record.borrow_mut());
             if ending == Ending::Complete {
                 let calls = Calls::new(calls, graph);

@@ -29,7 +29,7 @@ impl Builder {
     /// assert_eq!(events, [4, 4]);
     /// ```
     pub fn visit(&self, code: impl Fn() + 'static, mut tell: impl FnMut(&Graph, Ending)) -> Verdict {
-        self.explore(&(Rc::new(code) as Rc<dyn Fn()>), |graph, ending| {
+        self.explore(&(Rc::new(code) as Rc<dyn Fn()>), &mut |graph, ending| {
             tell(graph, ending);
             None
         })

@@ -4,9 +4,15 @@
 //! graph is consistent. So every run is an execution that the model allows, and a run never gets stuck on a read. A
 //! run is given by its seed. If runs are long, the modification order is the order in which writes come, and a read
 //! chooses among the newest writes that it may read; then the cost of a step does not grow with the run.
+//!
+//! *Eager steps.* Whether the graph of a short run is consistent does not depend on the order in which its events came.
+//! So if threads are chosen uniformly, one that does not read goes on at once, and only a read or rmw waits for its
+//! turn. Every execution can still be had. Of its events that are not yet in the graph, take one whose causes all are:
+//! it is a read, since all else is done at once, and its source is in the graph.
 
 mod schedule;
 
+use crate::bits::nth_one;
 use crate::exploration::{Counts, Ending, Nexts, Run, admit, may_read};
 use crate::graph::{Graph, INITIAL};
 use crate::model::Model;
@@ -72,15 +78,20 @@ pub struct Sampler<P> {
     /// The steps of this run at which a thread loses its priority, and the reads that are not ordinary.
     changes: Vec<usize>,
     surprises: Vec<usize>,
-    /// By thread: what is known of whether it can go on.
+    /// By thread: whether it can go on.
     states: Vec<State>,
     /// By thread: how many writes there were when it could not go on for want of a value. Without another write, it
     /// still cannot.
     asleep: Vec<u32>,
     /// By thread: if it is at the start of a loop that waits, the value with which it would go round once more.
     stale: Vec<Option<Value>>,
-    /// The threads that can go on, and the sources of a read.
+    /// The threads that can go on; those that wait for something; those of them that can go on now, but perhaps not
+    /// later; and those that were spawned and have not begun.
     ready: Vec<u32>,
+    waiting: Vec<u32>,
+    awake: Vec<u32>,
+    spawned: Vec<u32>,
+    /// The sources of a read.
     sources: Vec<u32>,
 }
 
@@ -103,6 +114,9 @@ impl<P: Program> Sampler<P> {
             asleep: Vec::new(),
             stale: Vec::new(),
             ready: Vec::new(),
+            waiting: Vec::new(),
+            awake: Vec::new(),
+            spawned: Vec::new(),
             sources: Vec::new(),
         }
     }
@@ -145,8 +159,8 @@ impl<P: Program> Sampler<P> {
     pub(crate) fn follow(&mut self, steps: &[Taken], strict: bool) -> Option<Run<'_, P>> {
         self.graph = Graph::new(self.graph.model());
         self.start(0);
-        let mut given = steps.iter().copied();
-        for stamp in 0.. {
+        let (mut given, mut is_over) = (steps.iter().copied(), false);
+        loop {
             let item = given.next();
             let (thread, chosen) = match item {
                 Some((thread, chosen)) if thread < self.graph.thread_count() => (thread, chosen),
@@ -156,8 +170,10 @@ impl<P: Program> Sampler<P> {
                 None => {
                     self.strategy = Strategy::Pct { depth: 1 };
                     self.priorities = (0..i64::from(self.graph.thread_count())).rev().collect();
-                    self.states.clear();
-                    let Some((thread, _)) = self.choose(usize::MAX) else { break };
+                    if !std::mem::replace(&mut is_over, true) {
+                        self.settle_all();
+                    }
+                    let Some(thread) = self.choose(usize::MAX) else { break };
                     (thread, None)
                 }
             };
@@ -170,7 +186,7 @@ impl<P: Program> Sampler<P> {
                 }
                 continue;
             };
-            admit(&mut self.graph, &self.program, step);
+            admit(&mut self.graph, &self.program, &step);
             let source = if let Step::Read { location, .. } | Step::Rmw { location, .. } = step {
                 let writes = &self.graph.locations[location as usize].writes;
                 let wanted = chosen.and_then(|chosen| writes.get(chosen).copied());
@@ -187,13 +203,16 @@ impl<P: Program> Sampler<P> {
             };
             self.nexts.forget(thread);
             match (step, source) {
-                (_, Some(source)) => self.read(thread, step, source, stamp),
-                (Step::Write { .. }, _) => self.graph.push_write(thread, step, stamp),
+                (_, Some(source)) => self.read(thread, step, source),
                 (Step::Choice(count), _) => {
                     let chosen = chosen.filter(|&chosen| chosen < count as usize).unwrap_or(0);
-                    self.graph.push_plain(thread, step, chosen as i64, stamp);
+                    let stamp = self.graph.events.len() as u32;
+                    self.graph.push_plain(thread, &step, chosen as i64, stamp);
                 }
-                _ => self.graph.push_plain(thread, step, 0, stamp),
+                _ => self.add(thread, &step),
+            }
+            if is_over {
+                self.settle(thread);
             }
             if *self.nexts.of(&mut self.program, &self.graph, thread) == Next::Failed {
                 break;
@@ -206,110 +225,98 @@ impl<P: Program> Sampler<P> {
 
     /// Adds a read or rmw with any source that it may have, each as likely as the others: one that may not be read is
     /// not tried again.
-    fn read_any(&mut self, thread: u32, step: Step, stamp: u32) {
-        let Some(location) = step.location() else { return };
-        let (until, stale) = (step.until(), self.stale[thread as usize].take());
-        let Self { graph, sources, .. } = self;
-        let writes = &graph.locations[location as usize].writes;
-        let value = |source: u32| graph.value_of(location, source);
-        sources.clear();
-        if until.is_none() && stale.is_none() {
-            sources.extend_from_slice(writes);
-        } else {
-            let accepts = |value: Value| stale != Some(value) && until.is_none_or(|until| until.accepts(value));
-            sources.extend(writes.iter().copied().filter(|&source| accepts(value(source))));
-        }
-        if self.try_sources(thread, step, stamp) {
-            return;
-        }
+    fn read_any(&mut self, thread: u32, step: &Step) {
+        let stale = self.stale[thread as usize].take();
         // What the loop was woken for may have gone since.
-        let Self { graph, sources, .. } = self;
-        let is_stale = |&source: &u32| stale == Some(graph.value_of(location, source));
-        sources.extend(graph.locations[location as usize].writes.iter().copied().filter(is_stale));
-        let is_added = self.try_sources(thread, step, stamp);
+        let is_added = self.read_fresh(thread, step, stale) || stale.is_some() && self.read_fresh(thread, step, None);
         debug_assert!(is_added, "a read that can go on has a source");
     }
 
-    /// Adds a read or rmw with one of the sources at hand. False if it may have none of them.
-    #[allow(clippy::inline_always)] // it is called twice, and almost always once
-    #[inline(always)]
-    fn try_sources(&mut self, thread: u32, step: Step, stamp: u32) -> bool {
+    /// Adds a read or rmw with any source that it may have whose value is not this one. False if there is none.
+    fn read_fresh(&mut self, thread: u32, step: &Step, stale: Option<Value>) -> bool {
+        let Some(location) = step.location() else { return false };
+        let until = step.until();
+        let accepts = |value: Value| stale != Some(value) && until.is_none_or(|until| until.accepts(value));
         let Self { graph, sources, random, .. } = self;
+        let stamp = graph.events.len() as u32;
+        if let Some(known) = graph.known_by(thread, step) {
+            let mut writes = graph.not_less(location, known);
+            while writes != 0 {
+                let number = nth_one(writes, random.below(writes.count_ones() as usize));
+                writes &= !(1 << number);
+                let source = graph.locations[location as usize].writes[number];
+                if accepts(graph.value_of(location, source))
+                    && let Some(known) = graph.known_with(known, step, source)
+                    && try_source(graph, thread, step, source, stamp, Some(known))
+                {
+                    return true;
+                }
+            }
+            return false;
+        }
+        sources.clear();
+        let writes = graph.locations[location as usize].writes.iter().copied();
+        sources.extend(writes.filter(|&source| accepts(graph.value_of(location, source))));
         while !sources.is_empty() {
             let source = sources.swap_remove(random.below(sources.len()));
-            if graph.told_by_coherence(thread, &step, source) == Some(false)
-                || !graph.push_read(thread, step, source, stamp)
+            if graph.told_by_coherence(thread, step, source) != Some(false)
+                && try_source(graph, thread, step, source, stamp, None)
             {
-                continue;
-            }
-            let read = graph.events.last().map_or(0, |event| event.read);
-            let writes = matches!(step, Step::Rmw { update, .. } if update.apply(read).is_some());
-            if (!writes || graph.push_update(stamp)) && graph.holds() {
                 return true;
             }
-            graph.pop();
         }
         false
     }
 
     /// Adds a read or rmw with a source that it may have.
-    fn read(&mut self, thread: u32, step: Step, source: u32, stamp: u32) {
-        let is_allowed = self.graph.push_read(thread, step, source, stamp);
-        let read = self.graph.events.last().map_or(0, |event| event.read);
-        let writes = matches!(step, Step::Rmw { update, .. } if update.apply(read).is_some());
-        let is_allowed = is_allowed && (!writes || self.graph.push_update(stamp)) && self.graph.holds();
-        debug_assert!(is_allowed, "the source was asked for");
+    fn read(&mut self, thread: u32, step: Step, source: u32) {
+        let stamp = self.graph.events.len() as u32;
+        let is_added = try_source(&mut self.graph, thread, &step, source, stamp, None);
+        debug_assert!(is_added, "the source was asked for");
+    }
+
+    /// Adds a step that reads nothing.
+    pub(super) fn add(&mut self, thread: u32, step: &Step) {
+        let stamp = self.graph.events.len() as u32;
+        match *step {
+            Step::Write { .. } => self.graph.push_write(thread, step, stamp),
+            Step::Choice(count) => {
+                let chosen = self.random.below(count as usize);
+                self.graph.push_plain(thread, step, chosen as i64, stamp);
+            }
+            _ => self.graph.push_plain(thread, step, 0, stamp),
+        }
+        if let Step::Spawn(child) = *step {
+            self.spawned.push(child);
+        }
     }
 
     /// Fills the graph with an execution. The answer is how many steps and reads it has.
     fn execute(&mut self, seed: u64) -> (usize, usize) {
         self.start(seed);
+        self.graph.is_eager = self.strategy == Strategy::Uniform && !self.graph.is_straight();
+        let is_picked = self.graph.is_straight() || matches!(self.strategy, Strategy::Pctwm { .. });
+        self.settle_all();
         let mut reads = 0;
-        while let Some((thread, step)) = self.choose(self.graph.events.len()) {
-            self.nexts.forget(thread);
-            let stamp = self.graph.events.len() as u32;
-            match step {
-                Step::Read { .. } | Step::Rmw { .. } => {
-                    if self.graph.is_straight() || matches!(self.strategy, Strategy::Pctwm { .. }) {
-                        self.find_sources(thread, step);
-                        self.leave_stale(thread, step);
-                        let source = self.pick(thread, step, reads);
-                        self.read(thread, step, source, stamp);
-                    } else {
-                        self.read_any(thread, step, stamp);
-                    }
-                    reads += 1;
+        while let Some(thread) = self.choose(self.graph.events.len()) {
+            let Some(step) = self.nexts.take_step(thread) else { break };
+            admit(&mut self.graph, &self.program, &step);
+            if matches!(step, Step::Read { .. } | Step::Rmw { .. }) {
+                if is_picked {
+                    self.find_sources(thread, step);
+                    self.leave_stale(thread, step);
+                    let source = self.pick(thread, step, reads);
+                    self.read(thread, step, source);
+                } else {
+                    self.read_any(thread, &step);
                 }
-                Step::Write { .. } => self.graph.push_write(thread, step, stamp),
-                Step::Choice(count) => {
-                    let chosen = self.random.below(count as usize);
-                    self.graph.push_plain(thread, step, chosen as i64, stamp);
-                }
-                _ => self.graph.push_plain(thread, step, 0, stamp),
+                reads += 1;
+            } else {
+                self.add(thread, &step);
             }
-            if let Step::Spawn(child) = step {
-                self.run_on(child);
-            }
-            self.run_on(thread);
+            self.settle(thread);
         }
         (self.graph.events.len(), reads)
-    }
-
-    /// Adds the next steps of a thread as long as no other thread can tell when they happen: accesses that are only
-    /// checked for races, which are found in whatever order, and the beginning of the thread.
-    fn run_on(&mut self, thread: u32) {
-        while self.graph.race().is_none()
-            && let &Next::Step(step @ (Step::Access { .. } | Step::Begin)) =
-                self.nexts.advance(&mut self.program, &mut self.graph, thread)
-        {
-            self.nexts.forget(thread);
-            admit(&mut self.graph, &self.program, step);
-            let stamp = self.graph.events.len() as u32;
-            self.graph.push_plain(thread, step, 0, stamp);
-        }
-        if let Some(state) = self.states.get_mut(thread as usize) {
-            *state = State::Unknown;
-        }
     }
 
     fn start(&mut self, seed: u64) {
@@ -321,6 +328,10 @@ impl<P: Program> Sampler<P> {
         self.states.clear();
         self.asleep.clear();
         self.stale.clear();
+        self.ready.clear();
+        self.waiting.clear();
+        self.awake.clear();
+        self.spawned.clear();
         for thread in 0..self.program.threads() {
             self.graph.admit_thread(thread);
         }
@@ -402,4 +413,17 @@ impl<P: Program> Sampler<P> {
             () => Ending::Deadlock,
         }
     }
+}
+
+/// Adds a read or rmw with this source, if it may have it. It may be known what it then knows.
+#[inline]
+fn try_source(graph: &mut Graph, thread: u32, step: &Step, source: u32, stamp: u32, known: Option<u64>) -> bool {
+    if !graph.push_read_knowing(thread, step, source, stamp, known) {
+        return false;
+    }
+    let is_allowed = (!graph.last_updates() || graph.push_update(stamp)) && graph.holds();
+    if !is_allowed {
+        graph.pop();
+    }
+    is_allowed
 }

@@ -12,12 +12,10 @@ use crate::program::{Next, Program, Step};
 /// Whether a thread can go on.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Its next step is not known.
+    /// It has not begun.
     Unknown,
     /// It can.
     Ready,
-    /// If it was spawned.
-    Begins,
     /// If this thread has finished.
     Joins(u32),
     /// If it can read a value that it waits for.
@@ -30,60 +28,135 @@ pub(super) enum State {
     Over,
 }
 
+impl State {
+    /// Whether it can go on if something happens.
+    fn waits(self) -> bool {
+        matches!(self, Self::Joins(_) | Self::Awaits | Self::Spins(_))
+    }
+}
+
+fn remove(list: &mut Vec<u32>, thread: u32) {
+    if let Some(at) = list.iter().position(|&other| other == thread) {
+        list.swap_remove(at);
+    }
+}
+
 impl<P: Program> Sampler<P> {
-    /// The thread that goes on, and its step.
-    pub(super) fn choose(&mut self, now: usize) -> Option<(u32, Step)> {
-        let count = self.graph.thread_count();
-        if self.states.len() < count as usize {
-            self.states.resize(count as usize, State::Unknown);
-            self.asleep.resize(count as usize, NONE);
-            self.stale.resize(count as usize, None);
-        }
-        self.ready.clear();
-        for thread in 0..count {
-            if self.can_go_on(thread) {
-                self.ready.push(thread);
+    /// The thread that goes on. Its step is known.
+    pub(super) fn choose(&mut self, now: usize) -> Option<u32> {
+        // What one thread does when it is woken may wake another.
+        while self.wake() && self.ready.is_empty() && self.awake.is_empty() {}
+        self.choose_ready(now)
+    }
+
+    /// Finds for every thread that has begun, or can, whether it can go on.
+    pub(super) fn settle_all(&mut self) {
+        self.spawned.clear();
+        for thread in 0..self.graph.thread_count() {
+            if thread < self.program.threads() || self.graph.spawned[thread as usize] != NONE {
+                self.spawned.push(thread);
             }
         }
-        let thread = self.choose_ready(now)?;
-        let &Next::Step(step) = self.nexts.of(&mut self.program, &self.graph, thread) else { return None };
-        admit(&mut self.graph, &self.program, step);
-        Some((thread, step))
+        self.settle_spawned();
     }
 
-    fn state(&mut self, thread: u32) -> State {
-        let state = &mut self.states[thread as usize];
-        if *state == State::Unknown {
-            *state = match *self.nexts.advance(&mut self.program, &mut self.graph, thread) {
-                Next::Spins(steps) => State::Spins(steps),
-                Next::Step(Step::Begin) => State::Begins,
-                Next::Step(Step::Join(child)) => State::Joins(child),
-                Next::Step(Step::Read { until: Some(_), .. } | Step::Rmw { until: Some(_), .. }) => State::Awaits,
-                Next::Step(_) => State::Ready,
-                Next::Finished => State::Finished,
-                _ => State::Over,
-            };
+    /// Finds whether a thread can go on that has had a step, or that was woken, and the same for those that it has
+    /// spawned.
+    #[inline]
+    pub(super) fn settle(&mut self, thread: u32) {
+        let (old, new) = (self.states[thread as usize], self.run_on(thread));
+        if old != new {
+            self.states[thread as usize] = new;
+            match old {
+                State::Ready => remove(&mut self.ready, thread),
+                _ if old.waits() => remove(&mut self.waiting, thread),
+                _ => {}
+            }
+            match new {
+                State::Ready => self.ready.push(thread),
+                _ if new.waits() => self.waiting.push(thread),
+                _ => {}
+            }
         }
-        *state
+        if !self.spawned.is_empty() {
+            self.settle_spawned();
+        }
     }
 
-    /// Whether a thread can go on. One that spins is woken if it can.
-    fn can_go_on(&mut self, thread: u32) -> bool {
+    fn settle_spawned(&mut self) {
+        let count = self.graph.thread_count() as usize;
+        if self.states.len() < count {
+            self.states.resize(count, State::Unknown);
+            self.asleep.resize(count, NONE);
+            self.stale.resize(count, None);
+        }
+        while let Some(thread) = self.spawned.pop() {
+            self.settle(thread);
+        }
+    }
+
+    /// Adds the next steps of a thread as long as no other thread can tell when they happen: accesses that are only
+    /// checked for races, which are found in whatever order, and the beginning of the thread. If the graph is eager,
+    /// that is every step that does not read. The answer is whether the thread can go on after these.
+    fn run_on(&mut self, thread: u32) -> State {
+        loop {
+            let states = &self.states;
+            let has_finished = |thread: u32| states.get(thread as usize) == Some(&State::Finished);
+            let step = match *self.nexts.advance(&mut self.program, &mut self.graph, thread) {
+                Next::Step(Step::Read { until: None, .. } | Step::Rmw { until: None, .. }) => return State::Ready,
+                Next::Step(Step::Read { .. } | Step::Rmw { .. }) => return State::Awaits,
+                Next::Step(Step::Join(child)) if !self.graph.is_eager || !has_finished(child) => {
+                    return State::Joins(child);
+                }
+                Next::Step(step) => step,
+                Next::Spins(steps) => return State::Spins(steps),
+                Next::Finished => return State::Finished,
+                _ => return State::Over,
+            };
+            if !self.graph.is_eager && !matches!(step, Step::Access { .. } | Step::Begin) {
+                return State::Ready;
+            }
+            self.nexts.forget(thread);
+            admit(&mut self.graph, &self.program, &step);
+            self.add(thread, &step);
+        }
+    }
+
+    /// Finds which of the threads that wait can go on. Those that then can whatever happens do so, or get ready. The
+    /// answer is whether there are any of these.
+    #[inline]
+    fn wake(&mut self) -> bool {
+        self.awake.clear();
+        let mut has_woken = false;
+        // A thread that goes on leaves its place to the last one, which was looked at before.
+        for at in (0..self.waiting.len()).rev() {
+            has_woken |= self.wake_one(self.waiting[at]);
+        }
+        has_woken
+    }
+
+    fn wake_one(&mut self, thread: u32) -> bool {
         let at = thread as usize;
-        match self.state(thread) {
-            State::Ready => true,
-            State::Begins => self.graph.spawned[at] != NONE,
+        match self.states[at] {
             State::Joins(child) => {
-                let has_begun = child < self.program.threads() || !self.graph.is_empty(child);
-                has_begun && self.state(child) == State::Finished
+                let can_join = self.states.get(child as usize) == Some(&State::Finished);
+                if can_join && self.graph.is_eager {
+                    self.settle(thread);
+                } else if can_join {
+                    self.states[at] = State::Ready;
+                    remove(&mut self.waiting, thread);
+                    self.ready.push(thread);
+                }
+                can_join
             }
             State::Awaits | State::Spins(_) if self.asleep[at] == self.graph.write_count => false,
             State::Awaits => {
-                let is_awake = self.has_source(thread);
-                if !is_awake {
+                if self.has_source(thread) {
+                    self.awake.push(thread);
+                } else {
                     self.asleep[at] = self.graph.write_count;
                 }
-                is_awake
+                false
             }
             State::Spins(steps) => {
                 if !may_leave_loop(&mut self.graph, thread, steps) {
@@ -93,11 +166,11 @@ impl<P: Program> Sampler<P> {
                 self.stale[at] = self.stale_value(thread, steps);
                 self.program.wake(thread, &self.graph);
                 self.nexts.forget(thread);
-                self.states[at] = State::Unknown;
+                self.settle(thread);
                 // It may wait at once for something else.
-                !matches!(self.state(thread), State::Spins(_)) && self.can_go_on(thread)
+                !matches!(self.states[at], State::Spins(_))
             }
-            State::Unknown | State::Finished | State::Over => false,
+            _ => false,
         }
     }
 
@@ -111,33 +184,35 @@ impl<P: Program> Sampler<P> {
     }
 
     /// The thread that goes on, of those that can.
+    #[inline]
     fn choose_ready(&mut self, now: usize) -> Option<u32> {
-        if self.ready.is_empty() {
+        let Self { ready, awake, random, priorities, .. } = self;
+        let count = ready.len() + awake.len();
+        if count == 0 {
             return None;
         }
         if self.strategy == Strategy::Uniform {
-            let at = self.random.below(self.ready.len());
-            return Some(self.ready[at]);
+            let at = random.below(count);
+            return ready.get(at).or_else(|| awake.get(at - ready.len())).copied();
         }
-        while self.priorities.len() < self.graph.thread_count() as usize {
-            let priority = self.random.below(1 << 40) as i64;
-            self.priorities.push(priority);
+        while priorities.len() < self.graph.thread_count() as usize {
+            priorities.push(random.below(1 << 40) as i64);
         }
-        let priority = |&&thread: &&u32| self.priorities[thread as usize];
-        let first = *self.ready.iter().max_by_key(priority)?;
+        let all = ready.iter().chain(&*awake).copied();
+        let first = all.clone().max_by_key(|&thread| (priorities[thread as usize], thread))?;
         if !self.changes.contains(&now) {
             return Some(first);
         }
         // Below all others, and below those that were lowered before.
-        let lowest = self.priorities.iter().copied().min().unwrap_or(0).min(0) - 1;
-        self.priorities[first as usize] = lowest;
-        self.ready.iter().max_by_key(|&&thread| self.priorities[thread as usize]).copied()
+        let lowest = priorities.iter().copied().min().unwrap_or(0).min(0) - 1;
+        priorities[first as usize] = lowest;
+        all.max_by_key(|&thread| (priorities[thread as usize], thread))
     }
 
     /// Whether there is a write that a thread waits for.
     fn has_source(&mut self, thread: u32) -> bool {
         let &Next::Step(step) = self.nexts.of(&mut self.program, &self.graph, thread) else { return false };
-        admit(&mut self.graph, &self.program, step);
+        admit(&mut self.graph, &self.program, &step);
         let (Some(location), Some(until)) = (step.location(), step.until()) else { return false };
         // The newest is the most likely one.
         (0..self.graph.locations[location as usize].writes.len()).rev().any(|write| {

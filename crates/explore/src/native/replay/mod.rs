@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 
 use super::names::Names;
 use super::place::{Kind, Look};
-use super::runtime::{self, Code, Context, Counting, Request, Run, Spawned};
+use super::runtime::{self, Asked, Code, Context, Counting, Request, Run, Spawned};
 use super::thread::Thread;
 use super::titles::{shown, titles};
 use super::{Builder, Finding};
@@ -35,16 +35,20 @@ type End = Result<(), String>;
 /// What a thread wants next. Its steps are those of the run.
 #[derive(Clone, Debug)]
 enum Pending {
-    Step(Step, Kind),
+    /// A step, which is on the stack of the thread until the thread goes on.
+    Step(*const Asked),
     Spins(u32),
     Stopped,
     Finished,
     Failed(String),
 }
 
+/// What a thread wants that has not begun.
+static BEGIN: Asked = Asked { step: Step::Begin, kind: Kind::Number };
+
 /// A thread of the program that is being run.
 struct Running {
-    coroutine: Option<Coroutine<Value, (), End>>,
+    coroutine: Option<Coroutine<Value, *const Request, End>>,
     context: Option<Box<Context>>,
     pending: Pending,
     /// Whether the step that it wants was told in this run, so that an event of the graph with it is the same.
@@ -53,8 +57,7 @@ struct Running {
     had: u32,
     places: Vec<Code>,
     /// The steps since the last one that had an effect, and what it got from them.
-    pure: Vec<Step>,
-    values: Vec<Value>,
+    pure: Vec<(Step, Value)>,
     /// How often it has hinted since, and the last hint, with the steps before it.
     hints: u32,
     last_hint: Option<(Code, u32)>,
@@ -70,7 +73,6 @@ impl Default for Running {
             had: 0,
             places: Vec::new(),
             pure: Vec::new(),
-            values: Vec::new(),
             hints: 0,
             last_hint: None,
         }
@@ -90,8 +92,17 @@ impl Running {
     /// The thread has had an effect.
     fn forget_pure(&mut self) {
         self.pure.clear();
-        self.values.clear();
         (self.hints, self.last_hint) = (0, None);
+    }
+
+    /// The step that it wants. It is on the stack of the thread, so it must not be used after the thread goes on.
+    #[inline]
+    fn asked<'a>(&self) -> Option<&'a Asked> {
+        match self.pending {
+            // SAFETY: the thread has not gone on since it asked, and its stack is there.
+            Pending::Step(asked) => Some(unsafe { &*asked }),
+            _ => None,
+        }
     }
 }
 
@@ -144,7 +155,6 @@ impl Share {
 pub(super) struct Native {
     code: Rc<dyn Fn()>,
     run: Box<Run>,
-    names: Names,
     threads: Vec<Running>,
     /// The threads in the order in which they were made.
     made: Vec<u32>,
@@ -154,8 +164,6 @@ pub(super) struct Native {
     is_running: bool,
     /// Whether the graph has lost events. Then the names that were given to what is not in the graph are void, too.
     is_stale: bool,
-    max_steps: u32,
-    max_events: usize,
     max_threads: u32,
     max_spins: u32,
     finding: Option<Finding>,
@@ -169,16 +177,13 @@ impl Native {
     pub(super) fn new(builder: &Builder, code: Rc<dyn Fn()>, lessons: Lessons) -> Self {
         Self {
             code,
-            run: Box::new(Run::new(builder.max_steps, lessons.counting)),
-            names: Names::default(),
+            run: Box::new(Run::new(builder.max_steps, builder.max_events, lessons.counting)),
             threads: Vec::new(),
             made: Vec::new(),
             stacks: STACKS.take(),
             replayed: 0,
             is_running: false,
             is_stale: true,
-            max_steps: builder.max_steps,
-            max_events: builder.max_events.map_or(usize::MAX, |most| most as usize),
             max_threads: builder.max_threads.unwrap_or(u32::MAX),
             max_spins: builder.max_spins,
             finding: None,
@@ -190,12 +195,12 @@ impl Native {
 
     /// What another worker needs to go on with the graphs of this one.
     pub(super) fn share(&self) -> Share {
-        Share { names: self.names.share(), threads: self.run.thread_numbers() }
+        Share { names: self.run.names.borrow().share(), threads: self.run.thread_numbers() }
     }
 
     /// Goes on with the graphs of another worker.
     pub(super) fn adopt(&mut self, share: &Share) {
-        self.names = share.names.share();
+        self.run.names.replace(share.names.share());
         self.run.share(share.threads.clone());
     }
 
@@ -251,8 +256,8 @@ impl Native {
             let places = self.threads.get(thread as usize).map(|thread| &thread.places[..])?;
             places.get(index as usize).map(ToString::to_string)
         };
-        let objects = self.run.objects.borrow();
-        let origin = |location: u32| self.names.place(location).map(|place| objects[place as usize].origin);
+        let (objects, names) = (self.run.objects.borrow(), self.run.names.borrow());
+        let origin = |location: u32| names.place(location).map(|place| objects[place as usize].origin);
         let titles = titles((0..graph.location_count()).map(|location| origin(location).map(|(code, _)| code)));
         graph.trace(
             &of,
@@ -309,7 +314,7 @@ impl Native {
     fn restart(&mut self) {
         self.stop();
         self.run.begin();
-        self.names.clear();
+        self.run.names.borrow_mut().clear();
         self.replayed = 0;
         self.is_running = true;
         let code = Rc::clone(&self.code);
@@ -329,7 +334,7 @@ impl Native {
         let running = &mut self.threads[at];
         running.coroutine = Some(coroutine);
         running.context = Some(context);
-        running.pending = Pending::Step(Step::Begin, Kind::Number);
+        running.pending = Pending::Step(&raw const BEGIN);
         if thread != 0 {
             running.places.push(place);
         }
@@ -338,14 +343,28 @@ impl Native {
 
     /// Lets a thread run up to the next thing that it wants. None if it has ended.
     #[inline]
-    fn switch(&mut self, thread: u32, value: Value) -> Option<Request> {
+    fn switch(&mut self, thread: u32, value: Value) -> Option<*const Request> {
         let running = &mut self.threads[thread as usize];
         let coroutine = running.coroutine.as_mut()?;
         let context = running.context.as_deref().map_or(std::ptr::null(), std::ptr::from_ref);
         let answer = self.run.enter(context, || coroutine.resume(value));
-        if self.run.has_added.take() {
-            self.accept_added(thread);
+        if self.run.has_news.take() {
+            self.hear(thread);
         }
+        match answer {
+            CoroutineResult::Yield(request) => Some(request),
+            CoroutineResult::Return(end) => {
+                let running = &mut self.threads[thread as usize];
+                running.pending = end.map_or_else(Pending::Failed, |()| Pending::Finished);
+                self.stacks.extend(running.coroutine.take().map(Coroutine::into_stack));
+                None
+            }
+        }
+    }
+
+    /// What a thread has done besides asking for steps.
+    fn hear(&mut self, thread: u32) {
+        self.accept_added(thread);
         while !self.run.spawned.borrow().is_empty() {
             let spawned = self.run.spawned.borrow_mut().remove(0);
             self.create(spawned);
@@ -358,36 +377,28 @@ impl Native {
             self.lessons.must_be_alone = true;
             self.must_begin_again = true;
         }
-        match answer {
-            CoroutineResult::Yield(()) => self.threads[thread as usize].context.as_ref()?.request.take(),
-            CoroutineResult::Return(end) => {
-                let running = &mut self.threads[thread as usize];
-                running.pending = end.map_or_else(Pending::Failed, |()| Pending::Finished);
-                self.stacks.extend(running.coroutine.take().map(Coroutine::into_stack));
-                None
-            }
-        }
     }
 
     /// Lets a thread run up to its next step.
     #[inline]
     fn resume(&mut self, thread: u32, mut value: Value) {
         loop {
-            match self.switch(thread, value) {
-                None => return,
-                Some(Request::Step(step, kind, code)) => {
+            let Some(request) = self.switch(thread, value) else { return };
+            // SAFETY: the thread has not gone on since.
+            match unsafe { &*request } {
+                Request::Step(asked, code) => {
                     let running = &mut self.threads[thread as usize];
-                    running.pending = Pending::Step(step, kind);
+                    running.pending = Pending::Step(asked);
                     running.places.push(code);
                     return;
                 }
-                Some(Request::Stop(code)) => {
+                Request::Stop(code) => {
                     let running = &mut self.threads[thread as usize];
                     running.pending = Pending::Stopped;
                     running.places.push(code);
                     return;
                 }
-                Some(Request::Hint(code)) => {
+                Request::Hint(code) => {
                     if self.is_waiting(thread, code) {
                         self.threads[thread as usize].places.push(code);
                         return;
@@ -410,8 +421,8 @@ impl Native {
         }
     }
 
-    #[inline]
     /// Lets a thread have an event. The answer is the thread that goes on, and the value that it gets.
+    #[inline]
     fn accept(&mut self, slot: usize, graph: &Graph) -> Option<(u32, Value)> {
         let event = &graph.events[slot];
         let thread = event.thread as usize;
@@ -419,30 +430,30 @@ impl Native {
         if event.waits() {
             return None;
         }
-        let Self { threads, run, names, .. } = self;
-        let mut objects = run.objects.borrow_mut();
+        let Self { threads, run, .. } = self;
         let running = &mut threads[thread];
-        let same = match running.pending {
-            Pending::Step(step, kind)
-                if mem::take(&mut running.is_told) || names.is_same(step, kind, event.step, &mut objects) =>
-            {
-                Some((step, kind))
-            }
-            _ => None,
+        let is_told = mem::take(&mut running.is_told);
+        let is_same = |Asked { step, kind }: &&Asked| {
+            is_told || run.names.borrow_mut().is_same(step, *kind, &event.step, &mut run.objects.borrow_mut())
         };
-        let Some((step, kind)) = same else {
+        let Some(Asked { step, kind }) = running.asked().filter(is_same) else {
             panic!(
                 "the code is not deterministic: thread {thread} did {:?} at first, and then {:?}. (Code that keeps \
                  addresses in atomics needs the allocator of `explore::alloc`.)",
-                event.step, running.pending
+                event.step,
+                running.asked()
             );
         };
-        let value = names.meaning(event.read, kind);
+        let meaning = |value: Value| match kind {
+            Kind::Number => value,
+            _ => run.names.borrow().meaning(value, *kind),
+        };
+        let value = meaning(event.read);
         let mut race = None;
         if let Some(place) = step.location() {
-            let object = &mut objects[place as usize];
+            let object = &mut run.objects.borrow_mut()[place as usize];
             if event.writes {
-                object.value = names.meaning(event.written, kind);
+                object.value = meaning(event.written);
             }
             if let Some((owner, had)) = object.birth
                 && owner != event.thread
@@ -455,19 +466,17 @@ impl Native {
         running.had += 1;
         let is_pure = match step {
             Step::Read { until: None, .. } | Step::Fence(_) | Step::Access { writes: false, .. } => true,
-            Step::Rmw { until: None, update, .. } => update.apply(value).is_none(),
+            Step::Rmw { until: None, .. } => !event.writes,
             _ => false,
         };
         if is_pure {
-            running.pure.push(step);
-            running.values.push(value);
+            running.pure.push((*step, value));
         } else {
             running.forget_pure();
         }
         if let Some(context) = &running.context {
             context.had.set(running.had);
         }
-        drop(objects);
         if let Some((owner, had)) = race {
             let mine = running.had - 1;
             let finding =
@@ -479,25 +488,20 @@ impl Native {
     }
 
     /// What a thread has added to the graph by itself.
-    #[cold]
     fn accept_added(&mut self, thread: u32) {
-        let running = &mut self.threads[thread as usize];
-        let Some(context) = &running.context else { return };
-        let mut added = context.added.borrow_mut();
-        self.replayed += added.len();
+        let Self { threads, run, replayed, .. } = self;
+        let running = &mut threads[thread as usize];
+        let mut added = run.added.borrow_mut();
+        *replayed += added.len();
         running.had += added.len() as u32;
-        let is_pure = |&(step, _): &(Step, Code)| matches!(step, Step::Access { writes: false, .. });
-        let after = added.iter().rposition(|added| !is_pure(added)).map_or(0, |last| last + 1);
-        if after > 0 {
-            running.pure.clear();
-            running.values.clear();
-            (running.hints, running.last_hint) = (0, None);
+        for (step, code) in added.drain(..) {
+            if matches!(step, Step::Access { writes: false, .. } | Step::Fence(_)) {
+                running.pure.push((step, 0));
+            } else {
+                running.forget_pure();
+            }
+            running.places.push(code);
         }
-        for &(step, _) in &added[after..] {
-            running.pure.push(step);
-            running.values.push(0);
-        }
-        running.places.extend(added.drain(..).map(|(_, code)| code));
     }
 
     /// What a thread wants, now that all events were replayed.
@@ -508,21 +512,26 @@ impl Native {
         if self.must_begin_again {
             return Next::Stopped;
         }
-        let Self { threads, run, names, .. } = self;
-        match threads[thread as usize].pending {
-            Pending::Step(..) if graph.len(thread) >= self.max_steps || graph.events.len() >= self.max_events => {
-                Next::Bounded
-            }
-            Pending::Step(Step::Spawn(child), _) if child >= self.max_threads => Next::Bounded,
-            Pending::Step(step, kind) => {
-                threads[thread as usize].is_told = true;
-                Next::Step(names.name(step, kind, &mut run.objects.borrow_mut(), run))
-            }
-            Pending::Spins(steps) => Next::Spins(steps),
-            Pending::Stopped => Next::Stopped,
-            Pending::Finished => Next::Finished,
-            Pending::Failed(_) => Next::Failed,
+        let Self { threads, run, .. } = self;
+        let running = &mut threads[thread as usize];
+        let Some(asked) = running.asked() else {
+            return match running.pending {
+                Pending::Spins(steps) => Next::Spins(steps),
+                Pending::Step(_) | Pending::Stopped => Next::Stopped,
+                Pending::Finished => Next::Finished,
+                Pending::Failed(_) => Next::Failed,
+            };
+        };
+        if graph.len(thread) >= run.max_steps
+            || graph.events.len() >= run.max_events
+            || matches!(asked.step, Step::Spawn(child) if child >= self.max_threads)
+        {
+            return Next::Bounded;
         }
+        running.is_told = true;
+        let mut step = asked.step;
+        run.names.borrow_mut().name(&mut step, asked.kind, &mut run.objects.borrow_mut(), run);
+        Next::Step(step)
     }
 }
 
@@ -532,7 +541,7 @@ impl Program for Native {
     }
 
     fn initial(&self, location: u32) -> Value {
-        self.names.initial[location as usize]
+        self.run.names.borrow().initial[location as usize]
     }
 
     fn next(&mut self, thread: u32, graph: &Graph) -> Next {

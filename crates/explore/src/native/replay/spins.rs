@@ -62,10 +62,10 @@ impl Native {
         let (mut value, mut rounds, mut hints) = (0, 0, 0);
         let answer = loop {
             let Some(request) = self.switch(thread, value) else { break None };
-            let running = &self.threads[thread as usize];
-            let pure = &running.pure;
-            match request {
-                Request::Hint(other) => {
+            let pure = &self.threads[thread as usize].pure;
+            // SAFETY: the thread has not gone on since.
+            match unsafe { &*request } {
+                &Request::Hint(other) => {
                     value = 0;
                     hints += 1;
                     if hints > MOST_HINTS {
@@ -74,7 +74,8 @@ impl Native {
                     if round.is_empty() || other != code {
                         continue;
                     }
-                    if pure.ends_with(&round) {
+                    let last_steps = pure.iter().rev().map(|(step, _)| step);
+                    if round.len() <= pure.len() && round.iter().rev().eq(last_steps.take(round.len())) {
                         break Some(round.len());
                     }
                     if round == last {
@@ -87,12 +88,11 @@ impl Native {
                     mem::swap(&mut round, &mut last);
                     round.clear();
                 }
-                Request::Step(step, ..) => {
+                Request::Step(asked, _) => {
                     let known = |place: u32| {
-                        let at = pure.iter().rposition(|step| step.location() == Some(place))?;
-                        Some(running.values[at])
+                        pure.iter().rev().find(|(step, _)| step.location() == Some(place)).map(|&(_, value)| value)
                     };
-                    value = match step {
+                    value = match asked.step {
                         Step::Fence(_) | Step::Access { writes: false, .. } => 0,
                         Step::Read { location, until: None, .. } => match known(location) {
                             Some(value) => value,
@@ -106,7 +106,7 @@ impl Native {
                         }
                         _ => break None,
                     };
-                    round.push(step);
+                    round.push(asked.step);
                     if round.len() > MOST_STEPS {
                         break None;
                     }

@@ -9,6 +9,7 @@
 
 mod quarantine;
 mod statics;
+mod steps;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::any::Any;
@@ -22,7 +23,8 @@ use std::sync::{Mutex, PoisonError};
 use corosensei::Yielder;
 use rustc_hash::FxHashMap;
 
-use super::place::{Kind, Look, written};
+use super::names::Names;
+use super::place::{Kind, Look};
 use super::sync::Counter;
 use super::thread::Thread;
 use crate::graph::{Graph, NONE};
@@ -34,14 +36,21 @@ pub use quarantine::Quarantine;
 pub(super) type Code = &'static Location<'static>;
 
 /// What a thread wants. In its steps, places have the numbers of the run, and addresses are addresses.
-#[derive(Copy, Clone, Debug)]
+#[derive(Debug)]
 pub(super) enum Request {
-    /// A step, and what its values are.
-    Step(Step, Kind, Code),
+    /// A step.
+    Step(Asked, Code),
     /// It hints that it spins.
     Hint(Code),
     /// It stops for good.
     Stop(Code),
+}
+
+/// A step that a thread asks for, and what its values are.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) step: Step,
+    pub(super) kind: Kind,
 }
 
 /// The address of a key of `thread_local!`, and its value; none while or after it is dropped.
@@ -57,11 +66,7 @@ pub(super) enum LocalValue {
 /// A thread of the program.
 pub(super) struct Context {
     pub(super) handle: Thread,
-    yielder: Cell<*const Yielder<Value, ()>>,
-    /// What the thread wants.
-    pub(super) request: Cell<Option<Request>>,
-    /// The accesses that it has added to the graph by itself.
-    pub(super) added: RefCell<Vec<(Step, Code)>>,
+    yielder: Cell<*const Yielder<Value, *const Request>>,
     /// How many threads it has made.
     made: Cell<u32>,
     /// How many events it has had.
@@ -74,8 +79,6 @@ impl Context {
         Self {
             handle,
             yielder: Cell::new(ptr::null()),
-            request: Cell::new(None),
-            added: RefCell::default(),
             made: Cell::new(0),
             had: Cell::new(0),
             locals: RefCell::default(),
@@ -155,7 +158,8 @@ pub(super) struct Run {
     is_ending: Cell<bool>,
     /// How many steps had no event.
     flat_steps: Cell<u32>,
-    max_steps: Cell<u32>,
+    pub(super) max_steps: u32,
+    pub(super) max_events: usize,
     pub(super) objects: RefCell<Vec<Object>>,
     pub(super) spawned: RefCell<Vec<Spawned>>,
     /// The number of a thread, given the thread that has made it, and how many that had made before. It stays the same
@@ -170,15 +174,19 @@ pub(super) struct Run {
     /// The memory that must be given back.
     tracked: RefCell<Vec<(usize, (u64, u32))>>,
     allocations: RefCell<BTreeMap<usize, Allocation>>,
+    /// Addresses that were made known, each at a place that depends on it.
+    published: [Cell<usize>; 8],
     quarantine: RefCell<Vec<(usize, Layout)>>,
     is_in_allocator: Cell<bool>,
     pub(super) counting: Cell<Counting>,
     /// What of counted references must be modelled for this program.
     pub(super) wanted_counting: Cell<Counting>,
-    /// The graph, while a thread of a random run may add to it.
+    pub(super) names: RefCell<Names>,
+    /// The graph, while a thread of a random run may add to it, and the steps that it has added.
     pub(super) graph: Cell<*mut Graph>,
-    /// Whether it has.
-    pub(super) has_added: Cell<bool>,
+    pub(super) added: RefCell<Vec<(Step, Code)>>,
+    /// Whether the thread that runs has done something that the replay must hear of.
+    pub(super) has_news: Cell<bool>,
     /// Whether several workers explore the code, and the data that this one has claimed in this execution.
     is_shared: Cell<bool>,
     claimed: RefCell<Vec<usize>>,
@@ -217,7 +225,7 @@ pub(super) fn expect<'a>() -> &'a Run {
 /// Runs the code of a thread on the stack of its coroutine.
 pub(super) fn run(
     context: *const Context,
-    yielder: &Yielder<Value, ()>,
+    yielder: &Yielder<Value, *const Request>,
     code: Box<dyn FnOnce()>,
 ) -> Result<(), String> {
     // SAFETY: the context lives as long as the coroutine.
@@ -236,7 +244,7 @@ fn message(panic: &(dyn Any + Send)) -> String {
 }
 
 impl Run {
-    pub(super) fn new(max_steps: u32, counting: Counting) -> Self {
+    pub(super) fn new(max_steps: u32, max_events: Option<u32>, counting: Counting) -> Self {
         Self {
             generation: Cell::new(0),
             last_generation: Cell::new(0),
@@ -244,7 +252,8 @@ impl Run {
             is_alone: Cell::new(true),
             is_ending: Cell::new(false),
             flat_steps: Cell::new(0),
-            max_steps: Cell::new(max_steps),
+            max_steps,
+            max_events: max_events.map_or(usize::MAX, |most| most as usize),
             objects: RefCell::default(),
             spawned: RefCell::default(),
             threads: RefCell::default(),
@@ -253,12 +262,15 @@ impl Run {
             counters: RefCell::default(),
             tracked: RefCell::default(),
             allocations: RefCell::default(),
+            published: Default::default(),
             quarantine: RefCell::default(),
             is_in_allocator: Cell::new(false),
             counting: Cell::new(counting),
             wanted_counting: Cell::new(counting),
+            names: RefCell::default(),
             graph: Cell::new(ptr::null_mut()),
-            has_added: Cell::new(false),
+            added: RefCell::default(),
+            has_news: Cell::new(false),
             is_shared: Cell::new(false),
             claimed: RefCell::default(),
             must_be_alone: Cell::new(false),
@@ -297,6 +309,7 @@ impl Run {
         self.counters.borrow_mut().clear();
         self.tracked.borrow_mut().clear();
         self.allocations.borrow_mut().clear();
+        self.published.iter().for_each(|address| address.set(0));
         if self.is_shared.get() {
             self.give_claims_back();
         }
@@ -335,111 +348,6 @@ impl Run {
     pub(super) fn current(&self) -> Option<&Context> {
         // SAFETY: it is set while the thread runs, and its context lives longer.
         unsafe { self.current.get().as_ref() }
-    }
-
-    /// Whether an access needs no event. A thread that unwinds must not let another one run, for which the standard
-    /// library would think that it panics.
-    pub(super) fn is_flat(&self) -> bool {
-        self.is_alone.get() || self.is_ending.get() || std::thread::panicking()
-    }
-
-    /// Asks for a step of this thread. The answer is the value that it reads.
-    pub(super) fn step(&self, step: Step, kind: Kind, code: Code) -> Value {
-        if self.is_flat()
-            && let Some(value) = self.flat(step)
-        {
-            return value;
-        }
-        if let Step::Access { location, writes } = step
-            && self.add_access(location, writes, code)
-        {
-            return 0;
-        }
-        self.ask(Request::Step(step, kind, code))
-    }
-
-    /// Adds an access to the graph at once, without another thread having its turn. False if that is not possible.
-    fn add_access(&self, place: u32, writes: bool, code: Code) -> bool {
-        let (graph, context) = (self.graph.get(), self.current.get());
-        if graph.is_null() || context.is_null() {
-            return false;
-        }
-        let Object { location, birth, .. } = self.objects.borrow()[place as usize];
-        // SAFETY: it is set while a thread is let run, and then nobody else uses the graph. The context lives as long
-        // as the thread.
-        let (graph, context) = unsafe { (&mut *graph, &*context) };
-        let thread = context.handle.number();
-        if location >= graph.location_count() || birth.is_some_and(|(owner, _)| owner != thread) {
-            return false;
-        }
-        let stamp = graph.events.len() as u32;
-        graph.push_plain(thread, Step::Access { location, writes }, 0, stamp);
-        let has_race = graph.race().is_some();
-        context.had.set(context.had.get() + 1);
-        self.has_added.set(true);
-        context.added.borrow_mut().push((Step::Access { location: place, writes }, code));
-        if has_race {
-            // What comes after a race has no meaning.
-            self.ask(Request::Stop(code));
-        }
-        true
-    }
-
-    fn ask(&self, request: Request) -> Value {
-        let context = self.current.get();
-        assert!(!context.is_null(), "only threads of the program access what is modelled");
-        // SAFETY: the context lives as long as the thread, and the yielder as long as its function, below this call.
-        let (context, yielder) = unsafe { (&*context, &*(*context).yielder.get()) };
-        context.request.set(Some(request));
-        yielder.suspend(())
-    }
-
-    /// A step in flat memory. None if it needs an event.
-    fn flat(&self, step: Step) -> Option<Value> {
-        let steps = self.flat_steps.get() + 1;
-        self.flat_steps.set(steps);
-        let is_alone = self.is_alone.get() && !self.is_ending.get() && !std::thread::panicking();
-        if is_alone && steps > self.max_steps.get() {
-            self.is_alone.set(false);
-            return None;
-        }
-        assert!(is_alone || steps < 10_000_000, "a destructor waits for a thread that has ended");
-        match step {
-            Step::Spawn(_) | Step::Join(_) | Step::Choice(_) if is_alone => {
-                self.is_alone.set(false);
-                None
-            }
-            Step::Read { location, .. } | Step::Write { location, .. } | Step::Rmw { location, .. } => {
-                let mut objects = self.objects.borrow_mut();
-                let value = &mut objects[location as usize].value;
-                let old = *value;
-                if is_alone && step.until().is_some_and(|until| !until.accepts(old)) {
-                    self.is_alone.set(false);
-                    return None;
-                }
-                *value = written(step, old).unwrap_or(old);
-                Some(old)
-            }
-            _ => Some(0),
-        }
-    }
-
-    /// The thread hints that it spins.
-    pub(super) fn hint(&self, code: Code) {
-        if !self.is_ending.get() && !std::thread::panicking() {
-            self.is_alone.set(false);
-            self.ask(Request::Hint(code));
-        } else {
-            self.flat(Step::Begin);
-        }
-    }
-
-    /// The thread stops for good.
-    pub(super) fn stop(&self, code: Code) {
-        if !self.is_ending.get() && !std::thread::panicking() {
-            self.is_alone.set(false);
-            self.ask(Request::Stop(code));
-        }
     }
 
     pub(super) fn register(
@@ -496,6 +404,12 @@ impl Run {
         address > 1 << 20 && self.allocation(address as usize).is_some()
     }
 
+    /// The code asks about counted references, so as much of them must be modelled.
+    pub(super) fn want_counting(&self, least: Counting) {
+        self.wanted_counting.set(self.wanted_counting.get().max(least));
+        self.has_news.set(true);
+    }
+
     /// The thread that runs has allocated memory. Before there are others, nobody can access it too early.
     pub(super) fn allocated(&self, start: usize, size: usize) {
         if size == 0 || self.is_in_allocator.replace(true) {
@@ -510,7 +424,7 @@ impl Run {
     /// thread's own, and what is in it was made by the thread.
     pub(super) fn publish(&self, start: usize, size: usize) {
         let is_known = HAS_ALLOCATOR.load(Ordering::Relaxed) || size == 0 || self.is_flat();
-        if is_known || self.allocation(start).is_some() {
+        if is_known || self.published[start >> 4 & 7].replace(start) == start || self.allocation(start).is_some() {
             return;
         }
         let mut objects = self.objects.borrow_mut();
@@ -539,6 +453,7 @@ impl Run {
         let (handle, code) = make(thread);
         let context = Box::new(Context::new(handle.clone()));
         self.spawned.borrow_mut().push(Spawned { thread, place, context, code });
+        self.has_news.set(true);
         handle
     }
 

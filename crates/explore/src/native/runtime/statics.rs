@@ -54,6 +54,7 @@ impl Run {
         self.is_in_allocator.set(was_inside);
         if owner != mine {
             self.must_be_alone.set(true);
+            self.has_news.set(true);
             self.stop(code);
         }
     }

@@ -88,7 +88,7 @@ impl Counter {
         if let Some(run) = runtime::get()
             && !self.has_events(least)
         {
-            run.wanted_counting.set(run.wanted_counting.get().max(least));
+            run.want_counting(least);
         }
         (self.count.read(Order::Acquire) as usize).wrapping_add(self.silent.load(Ordering::Relaxed))
     }
@@ -131,7 +131,7 @@ impl<T> Arc<T> {
     pub fn into_inner(this: Self) -> Option<T> {
         let (counter, value) = this.into_parts();
         if let Some(run) = runtime::get() {
-            run.wanted_counting.set(run.wanted_counting.get().max(Counting::Drops));
+            run.want_counting(Counting::Drops);
         }
         counter.drop_one();
         Real::into_inner(value)
