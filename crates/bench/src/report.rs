@@ -76,7 +76,7 @@ fn verdict(done: &Finished) -> String {
     let standing = match done.judgement.standing {
         Standing::Holds => "The claim holds here",
         Standing::NotAll => "The claim does not hold here, or not all of it",
-        Standing::NoClaim => "The paper claims nothing here. What was seen",
+        Standing::NoClaim => "There is no claim. What was seen",
     };
     format!("{standing}: {}.", done.judgement.text)
 }
@@ -178,7 +178,8 @@ pub(crate) fn page(all: &[&Finished], here: &[&Finished], note: &str) -> String 
         for name in plot_names(done) {
             let _ = writeln!(page, "![{} {}]({PICTURES}/{name})", about.paper, about.figure);
         }
-        let claim = wrap(&format!("The paper: {}", about.claim), LINE);
+        let whose = if done.judgement.standing == Standing::NoClaim { "" } else { "The paper: " };
+        let claim = wrap(&format!("{whose}{}", about.claim), LINE);
         let _ = write!(page, "\n{claim}\n\n{}\n\n", wrap(&format!("**{}**", verdict(done)), LINE));
         for paragraph in about.remarks.split("\n\n").filter(|it| !it.is_empty()) {
             let _ = write!(page, "{}\n\n", wrap(paragraph, LINE));

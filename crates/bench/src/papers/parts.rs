@@ -8,7 +8,7 @@ use memory::Interrupt;
 
 use super::contenders::{literal, weaker};
 use super::histories::{LOCATIONS, Sample, Shape, Source, WRITES};
-use crate::plot::Plot;
+use crate::plot::{Axis, Group, Line, Plot};
 use crate::table::{self, Table, milliseconds, percent};
 use crate::timing::{Contender, Outcome, take_turns};
 use crate::{About, Experiment, Judgement, Measured, Point, Role, Rows, Scale, Series, Task, mean};
@@ -119,10 +119,6 @@ impl Experiment for Saturation {
         }
         vec![table]
     }
-
-    fn plots(&self, rows: &Rows) -> Vec<Plot> {
-        vec![self.lines(rows, "", &[])]
-    }
 }
 
 /// Where CCM stops, on the violations of Figure 9.
@@ -174,9 +170,10 @@ impl Experiment for Stops {
             let count = rows.everywhere(name, "CCM").count() as f64;
             let ms = |measure| Some(milliseconds(mean(rows.everywhere(name, measure))?));
             let share = percent(count / all.max(1) as f64);
-            Some(format!("{share} at {name} ({} ms, wSC {} ms)", ms("CCM")?, ms("wSC")?))
+            let place = if *name == STOPS[3] { (*name).to_owned() } else { format!("at {name}") };
+            Some(format!("{share} {place} ({} ms, wSC {} ms)", ms("CCM")?, ms("wSC")?))
         });
-        Judgement::without_claim(format!("CCM stops {}", told.collect::<Vec<_>>().join(", ")))
+        Judgement::without_claim(format!("CCM stops in {}", told.collect::<Vec<_>>().join(", ")))
     }
 
     fn setting(&self, scale: &Scale) -> String {
@@ -203,6 +200,16 @@ impl Experiment for Stops {
             table.line(line);
         }
         vec![table]
+    }
+
+    fn plots(&self, rows: &Rows) -> Vec<Plot> {
+        let groups = rows.points().iter().map(|point| format!("{} threads", point.label)).collect();
+        let bars = |name: &str| Group {
+            name: name.to_owned(),
+            values: (0..rows.points().len()).map(|at| rows.mean(at, name, "CCM")).collect(),
+        };
+        let axis = Axis::logarithmic("seconds of CCM until it stops, average");
+        vec![Plot::bars("wSC: where CCM stops", axis, groups, STOPS.map(bars).to_vec())]
     }
 }
 
@@ -284,5 +291,18 @@ impl Experiment for Tried {
             }
         }
         vec![table]
+    }
+
+    fn plots(&self, rows: &Rows) -> Vec<Plot> {
+        let line = |name: &str| Line {
+            name: name.to_owned(),
+            points: (0..rows.points().len())
+                .filter_map(|at| Some((rows.points()[at].x, rows.mean(at, name, "choices")?)))
+                .collect(),
+            is_ours: false,
+        };
+        let lines = ["decided", "not decided"].map(line).to_vec();
+        let y = Axis::logarithmic("choices made, average");
+        vec![Plot::lines("GCC: choices of SC-CCM+Enum", Axis::linear("operations"), y, lines)]
     }
 }

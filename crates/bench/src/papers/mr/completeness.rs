@@ -177,19 +177,14 @@ impl Experiment for Completeness {
 
     fn tables(&self, rows: &Rows) -> Vec<Table> {
         let series = self.series();
-        let head = |first: &str| {
-            let mut head = vec![first.to_owned(), "histories".to_owned()];
-            head.extend(series.iter().map(|it| it.name.to_owned()));
-            head
-        };
-        let mut found = Table {
-            title: "Violations found; + if some histories were not decided within the limit.".to_owned(),
-            head: head("structure"),
-            lines: Vec::new(),
-        };
+        // A certificate changes no verdict.
+        let shown: Vec<&Series> = series.iter().filter(|it| it.name != CERTIFIED).collect();
+        let title = "Violations found; + if some histories were not decided within the limit.";
+        let mut found = Table::new(title, &["structure", "histories"]);
+        found.head.extend(shown.iter().map(|it| it.name.to_owned()));
         for (at, point) in rows.points().iter().enumerate() {
             let mut line = vec![point.label.clone(), point.samples.to_string()];
-            line.extend(series.iter().map(|it| {
+            line.extend(shown.iter().map(|it| {
                 let mark = if rows.sum(at, it.name, "undecided") > 0.0 { "+" } else { "" };
                 format!("{:.0}{mark}", rows.sum(at, it.name, "found"))
             }));
@@ -206,7 +201,8 @@ impl Experiment for Completeness {
             name: it.name.to_owned(),
             values: wrong.iter().map(|&at| Some(rows.sum(at, it.name, "found"))).collect(),
         };
-        let bars = self.series().iter().map(bars).collect();
+        // A certificate changes no verdict.
+        let bars = self.series().iter().filter(|it| it.name != CERTIFIED).map(bars).collect();
         vec![Plot::bars("MR Figure 14", Axis::linear("violations found"), groups, bars)]
     }
 }
