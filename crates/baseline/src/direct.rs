@@ -52,6 +52,16 @@ struct Encoding<'a, K> {
     /// By event: the events to which its order is not known.
     open: Vec<Vec<u32>>,
     refuted: bool,
+    clauses: usize,
+}
+
+/// How large a formula is.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// The pairs of events whose order is open.
+    pub variables: usize,
+    /// The clauses.
+    pub clauses: usize,
 }
 
 /// Writes the formula and solves it.
@@ -63,36 +73,7 @@ pub fn solve(frame: &Frame<'_>, interrupt: Interrupt) -> Line {
 /// As [`solve`], if some events are known to come before others. What is known must be transitive, acyclic, and contain
 /// the order of each chain.
 pub fn solve_after(frame: &Frame<'_>, known: impl Fn(u32, u32) -> bool, interrupt: Interrupt) -> Line {
-    let execution = frame.execution();
-    let count = execution.len();
-    let mut solver = Solver::new(SolverOpts::default(), Watch(interrupt));
-    check_room(count.saturating_mul(count).saturating_mul(size_of::<Lit>()))?;
-    let mut variables = vec![Lit::UNDEF; count * count];
-    let mut open = vec![Vec::new(); count];
-    for a in 0..count as u32 {
-        interrupt.check()?;
-        for b in a + 1..count as u32 {
-            if !known(a, b) && !known(b, a) {
-                variables[a as usize * count + b as usize] = Lit::new(solver.new_var_default(), true);
-                open[a as usize].push(b);
-                open[b as usize].push(a);
-            }
-        }
-    }
-    // At most a third of the pairs of open pairs are triples, and each triple has two clauses.
-    let pairs: usize = open.iter().map(|open| open.len().saturating_mul(open.len()) / 2).sum();
-    if check_room((pairs / 3 * 2).saturating_mul(BYTES_PER_CLAUSE)).is_err() {
-        return Err(GaveUp::Clauses);
-    }
-    let mut encoding = Encoding { execution, known, solver, variables, open, refuted: false };
-    for event in 0..count as u32 {
-        interrupt.check()?;
-        for predecessor in frame.predecessors(event) {
-            encoding.require(&[(predecessor, event)]);
-        }
-        encoding.read(event);
-        encoding.transitive(event);
-    }
+    let mut encoding = Encoding::new(frame, known, interrupt)?;
     if encoding.refuted {
         return Ok(None);
     }
@@ -106,7 +87,49 @@ pub fn solve_after(frame: &Frame<'_>, known: impl Fn(u32, u32) -> bool, interrup
     }
 }
 
-impl<K: Fn(u32, u32) -> bool> Encoding<'_, K> {
+/// Writes the formula of [`solve_after`] and does not solve it.
+pub fn write_after(frame: &Frame<'_>, known: impl Fn(u32, u32) -> bool, interrupt: Interrupt) -> Result<Size, GaveUp> {
+    let encoding = Encoding::new(frame, known, interrupt)?;
+    let variables = encoding.open.iter().map(Vec::len).sum::<usize>() / 2;
+    Ok(Size { variables, clauses: encoding.clauses })
+}
+
+impl<'a, K: Fn(u32, u32) -> bool> Encoding<'a, K> {
+    /// Writes the formula.
+    fn new(frame: &'a Frame<'_>, known: K, interrupt: Interrupt) -> Result<Self, GaveUp> {
+        let execution = frame.execution();
+        let count = execution.len();
+        let mut solver = Solver::new(SolverOpts::default(), Watch(interrupt));
+        check_room(count.saturating_mul(count).saturating_mul(size_of::<Lit>()))?;
+        let mut variables = vec![Lit::UNDEF; count * count];
+        let mut open = vec![Vec::new(); count];
+        for a in 0..count as u32 {
+            interrupt.check()?;
+            for b in a + 1..count as u32 {
+                if !known(a, b) && !known(b, a) {
+                    variables[a as usize * count + b as usize] = Lit::new(solver.new_var_default(), true);
+                    open[a as usize].push(b);
+                    open[b as usize].push(a);
+                }
+            }
+        }
+        // At most a third of the pairs of open pairs are triples, and each triple has two clauses.
+        let pairs: usize = open.iter().map(|open| open.len().saturating_mul(open.len()) / 2).sum();
+        if check_room((pairs / 3 * 2).saturating_mul(BYTES_PER_CLAUSE)).is_err() {
+            return Err(GaveUp::Clauses);
+        }
+        let mut encoding = Encoding { execution, known, solver, variables, open, refuted: false, clauses: 0 };
+        for event in 0..count as u32 {
+            interrupt.check()?;
+            for predecessor in frame.predecessors(event) {
+                encoding.require(&[(predecessor, event)]);
+            }
+            encoding.read(event);
+            encoding.transitive(event);
+        }
+        Ok(encoding)
+    }
+
     fn before(&self, a: u32, b: u32) -> Before {
         let variable = self.variables[a.min(b) as usize * self.execution.len() + a.max(b) as usize];
         if variable == Lit::UNDEF {
@@ -125,6 +148,7 @@ impl<K: Fn(u32, u32) -> bool> Encoding<'_, K> {
                 Before::Open(literal) => clause.push(literal),
             }
         }
+        self.clauses += 1;
         self.refuted |= !self.solver.add_clause_reuse(&mut clause);
     }
 

@@ -4,8 +4,71 @@
 use memory::store::choices::Choices;
 use memory::{Interrupt, Line};
 
+/// What an enumeration did.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// How many pairs are open.
+    pub pairs: usize,
+    /// How many choices it made.
+    pub choices: u64,
+    /// How many pairs were chosen at once, at most.
+    pub most: usize,
+    /// How many pairs, from the first, it did not choose again in the second half of its choices.
+    pub kept: usize,
+}
+
 /// Looks for a line of all events, by trying all choices.
 pub fn enumerate(choices: &Choices<'_>, interrupt: Interrupt) -> Line {
+    search(choices, interrupt, |_, _| ())
+}
+
+/// As [`enumerate`], and tells what it did, whether or not it came to an end.
+pub fn effort(choices: &Choices<'_>, interrupt: Interrupt) -> (Line, Effort) {
+    let mut effort = Effort { pairs: choices.pairs.len(), ..Effort::default() };
+    let mut back = Back::default();
+    let line = search(choices, interrupt, |chosen, is_back| {
+        if is_back {
+            back.to(chosen);
+        } else {
+            effort.choices += 1;
+            effort.most = effort.most.max(chosen);
+            back.at(effort.choices);
+        }
+    });
+    effort.kept = back.least().min(effort.most);
+    (line, effort)
+}
+
+/// How far an enumeration went back in the second half of its choices, and some before.
+struct Back {
+    /// To how few chosen pairs it went back since the last power of two of choices, and since the one before until then.
+    since: [usize; 2],
+}
+
+impl Default for Back {
+    fn default() -> Self {
+        Self { since: [usize::MAX; 2] }
+    }
+}
+
+impl Back {
+    fn to(&mut self, chosen: usize) {
+        self.since[0] = self.since[0].min(chosen);
+    }
+
+    fn at(&mut self, choices: u64) {
+        if choices.is_power_of_two() {
+            self.since = [usize::MAX, self.since[0]];
+        }
+    }
+
+    fn least(&self) -> usize {
+        self.since[0].min(self.since[1])
+    }
+}
+
+/// `tell` gets how many pairs are chosen after each step, and whether the step went back.
+fn search(choices: &Choices<'_>, interrupt: Interrupt, mut tell: impl FnMut(usize, bool)) -> Line {
     let mut graph = choices.graph(|_| None);
     if graph.topological_order().is_none() {
         return Ok(None);
@@ -23,6 +86,7 @@ pub fn enumerate(choices: &Choices<'_>, interrupt: Interrupt) -> Line {
                 let (first, second) = pair(chosen.len(), forth);
                 choices.choose(&mut graph, chosen.len() as u32, first, second);
                 chosen.push(forth);
+                tell(chosen.len(), false);
                 next = graph.topological_order().map(|_| true);
             }
             Some(_) => {
@@ -30,6 +94,7 @@ pub fn enumerate(choices: &Choices<'_>, interrupt: Interrupt) -> Line {
             }
             None => {
                 let Some(forth) = chosen.pop() else { return Ok(None) };
+                tell(chosen.len(), true);
                 let (first, second) = pair(chosen.len(), forth);
                 choices.unchoose(&mut graph, first, second);
                 next = forth.then_some(false);

@@ -111,6 +111,17 @@ pub fn search(frame: &Frame<'_>, interrupt: Interrupt) -> Line {
 /// As [`search`], with further constraints: the events in the list of an event come before it. (wSC+DBCOP of wSC, if
 /// the constraints are the saturated store order.)
 pub fn search_after(frame: &Frame<'_>, constraints: &Lists, interrupt: Interrupt) -> Line {
+    walk(frame, constraints, interrupt, &mut 0)
+}
+
+/// As [`search`], and how many dead ends it met: states from which every way was tried in vain.
+pub fn dead_ends(frame: &Frame<'_>, interrupt: Interrupt) -> (Line, u64) {
+    let mut dead_ends = 0;
+    let line = walk(frame, &Lists::new(frame.execution().len(), &[]), interrupt, &mut dead_ends);
+    (line, dead_ends)
+}
+
+fn walk(frame: &Frame<'_>, constraints: &Lists, interrupt: Interrupt, dead_ends: &mut u64) -> Line {
     let execution = frame.execution();
     let threads = execution.thread_count();
     let mut state = State {
@@ -143,6 +154,7 @@ pub fn search_after(frame: &Frame<'_>, constraints: &Lists, interrupt: Interrupt
         let tried = *thread;
         *thread += 1;
         if tried == threads {
+            *dead_ends += 1;
             stack.pop();
             continue;
         }

@@ -21,6 +21,9 @@ pub struct About {
     pub claim: &'static str,
     /// What the points are: `operations`, `threads`.
     pub points: &'static str,
+    /// Why the claim does not hold here, where it does not, and what else a reader should know. An empty line begins a
+    /// new paragraph. The pages in `docs` have it as it is here.
+    pub remarks: &'static str,
 }
 
 /// What a series is to the comparison of Seriatim with the paper.
@@ -151,11 +154,22 @@ impl Task<'_> {
 /// The rows of a sample, or what is wrong: two algorithms that disagree, say.
 pub type Measured = Result<Vec<Row>, String>;
 
+/// What became of a claim.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// All of it holds here.
+    Holds,
+    /// Some of it does not hold here, or nothing.
+    NotAll,
+    /// The paper claims nothing.
+    NoClaim,
+}
+
 /// Whether a claim holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
     /// Whether all of it holds.
-    pub holds: bool,
+    pub standing: Standing,
     /// What was seen, in one line.
     pub text: String,
 }
@@ -164,7 +178,13 @@ impl Judgement {
     /// The judgement of several parts, each with what was seen of it: the claim holds if all parts do.
     pub fn of(parts: &[(bool, String)]) -> Self {
         let part = |(holds, text): &(bool, String)| format!("{}{text}", if *holds { "" } else { "NOT: " });
-        Self { holds: parts.iter().all(|part| part.0), text: parts.iter().map(part).collect::<Vec<_>>().join("; ") }
+        let standing = if parts.iter().all(|part| part.0) { Standing::Holds } else { Standing::NotAll };
+        Self { standing, text: parts.iter().map(part).collect::<Vec<_>>().join("; ") }
+    }
+
+    /// What was seen where the paper claims nothing.
+    pub fn without_claim(text: String) -> Self {
+        Self { standing: Standing::NoClaim, text }
     }
 }
 

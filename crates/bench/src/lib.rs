@@ -13,6 +13,7 @@
 
 mod experiment;
 mod machine_text;
+mod pages;
 pub mod papers;
 pub mod plot;
 mod report;
@@ -22,7 +23,8 @@ mod state;
 pub mod table;
 pub mod timing;
 
-pub use experiment::{About, Experiment, Judgement, Measured, Point, Role, Scale, Series, Task};
+pub use experiment::{About, Experiment, Judgement, Measured, Point, Role, Scale, Series, Standing, Task};
+pub use pages::pages;
 pub use rows::{Row, Rows, geometric_mean, mean, quantiles};
 pub use runner::{Finished, Options, run, select};
 pub use state::State;

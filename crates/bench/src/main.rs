@@ -23,9 +23,30 @@ enum Command {
     /// Run experiments: the algorithms of the papers take turns with Seriatim on the same histories
     ///
     /// Prints tables, and one line for each experiment that says whether the claim of the paper holds here. Writes
-    /// NAME.csv with all values, plots NAME.svg, and report.md. What was measured is kept in NAME.state as the run
-    /// goes on, so a run may be stopped and resumed.
+    /// NAME.csv with all values, plots pictures/NAME.svg, and report.md. What was measured is kept in NAME.state as the
+    /// run goes on, so a run may be stopped and resumed.
     Paper(Paper),
+
+    /// Put the results of finished runs on the pages of results in a folder of documentation
+    ///
+    /// What follows the heading "Results" on experiments.md, experiments-mr.md and experiments-rf.md is replaced, and
+    /// so are the plots in pictures/. Every experiment must have a finished run in one of the folders.
+    Pages(Pages),
+}
+
+#[derive(clap::Args)]
+struct Pages {
+    /// The folders of the runs, as `--out` of `paper` named them
+    #[arg(required = true)]
+    runs: Vec<PathBuf>,
+
+    /// The folder of the pages
+    #[arg(long, value_name = "DIR", default_value = "docs")]
+    docs: PathBuf,
+
+    /// What is to be said of the runs, beside the machine
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    note: String,
 }
 
 #[derive(clap::Args)]
@@ -70,7 +91,23 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 fn main() -> ExitCode {
-    let Command::Paper(paper) = Arguments::parse().command;
+    match Arguments::parse().command {
+        Command::Paper(paper) => run(paper),
+        Command::Pages(Pages { runs, docs, note }) => told(bench::pages(&runs, &docs, &note)),
+    }
+}
+
+fn told(result: Result<(), String>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(paper: Paper) -> ExitCode {
     if paper.name == "list" {
         for experiment in bench::papers::all() {
             let about = experiment.about();
@@ -85,11 +122,5 @@ fn main() -> ExitCode {
     let Paper { quick, share, limit, distance, seed, .. } = paper;
     let scale = Scale { is_quick: quick, share, limit, distance, seed };
     let options = Options { scale, folder: paper.out, resume: paper.resume, progress: true };
-    match bench::run(experiments, &options, &mut |text| print!("{text}")) {
-        Ok(_) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("bench: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    told(bench::run(experiments, &options, &mut |text| print!("{text}")).map(|_| ()))
 }

@@ -85,6 +85,10 @@ const LEFT: f64 = 80.0;
 const RIGHT: f64 = 540.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 360.0;
+/// The room above and below the values of a logarithmic axis, so that what is drawn around them is not cut.
+const ROOM: f64 = 8.0;
+/// Groups that are narrower have steeper names.
+const NARROW: f64 = 20.0;
 
 /// Where values stand on an axis.
 struct Ruler {
@@ -232,7 +236,9 @@ impl Plot {
 
     /// The plot as an SVG document.
     pub fn svg(&self) -> String {
-        let y = Ruler::new(self.values().into_iter(), self.y.spacing, BOTTOM, TOP).starting_at_zero();
+        let has_room = self.y.spacing == Spacing::Logarithmic && !matches!(self.form, Form::Bars(..));
+        let room = if has_room { ROOM } else { 0.0 };
+        let y = Ruler::new(self.values().into_iter(), self.y.spacing, BOTTOM - room, TOP + room).starting_at_zero();
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" \
              height=\"{HEIGHT}\" font-family=\"sans-serif\" font-size=\"12\">\n\
@@ -335,6 +341,7 @@ fn draw_groups(svg: &mut String, groups: &[String], series: usize) -> impl Fn(us
     let group = (RIGHT - LEFT) / groups.len().max(1) as f64;
     let slot = group * 0.8 / series.max(1) as f64;
     // Many or long names are written at an angle.
+    let angle = if group < NARROW { -60 } else { -35 };
     let is_slanted = groups.iter().any(|name| name.chars().count() as f64 * 7.0 > group);
     for (at, name) in groups.iter().enumerate() {
         let (x, y) = (LEFT + group * (at as f64 + 0.5), BOTTOM + 16.0);
@@ -342,7 +349,7 @@ fn draw_groups(svg: &mut String, groups: &[String], series: usize) -> impl Fn(us
             let _ = writeln!(
                 svg,
                 "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\" font-size=\"10\" \
-                 transform=\"rotate(-35 {x:.1} {y:.1})\">{}</text>",
+                 transform=\"rotate({angle} {x:.1} {y:.1})\">{}</text>",
                 escape(name)
             );
         } else {
@@ -368,7 +375,8 @@ mod tests {
         assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
         assert_eq!((counts(&svg, "<polyline"), counts(&svg, "<circle"), counts(&svg, "a &lt; b")), (1, 3, 1));
         // The least value of a logarithmic axis is at the bottom, the greatest at the top.
-        assert!(svg.contains(&format!("{:.1},{BOTTOM:.1} {:.1},{TOP:.1}", LEFT + 15.0, RIGHT - 15.0)), "{svg}");
+        let (bottom, top) = (BOTTOM - ROOM, TOP + ROOM);
+        assert!(svg.contains(&format!("{:.1},{bottom:.1} {:.1},{top:.1}", LEFT + 15.0, RIGHT - 15.0)), "{svg}");
     }
 
     #[test]

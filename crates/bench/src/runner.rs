@@ -1,13 +1,14 @@
 //! Runs experiments: sample after sample, each written down at once, with the time left.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::report;
-use crate::{About, Experiment, Judgement, Row, Rows, Scale, State, Task, papers};
+use crate::state::Samples;
+use crate::{About, Experiment, Judgement, Point, Row, Rows, Scale, State, Task, papers};
 
 /// How to run experiments.
 #[derive(Clone, Debug)]
@@ -26,10 +27,69 @@ pub struct Options {
 pub struct Finished {
     /// The experiment.
     pub experiment: Box<dyn Experiment>,
+    /// How much it measured.
+    pub scale: Scale,
     /// What it measured.
     pub rows: Rows,
     /// Whether the claim of its paper holds.
     pub judgement: Judgement,
+}
+
+impl Finished {
+    pub(crate) fn new(experiment: Box<dyn Experiment>, scale: Scale, rows: Rows) -> Self {
+        let judgement = experiment.judge(&rows);
+        Self { experiment, scale, rows, judgement }
+    }
+
+    /// What a run wrote down. The error says what is missing of it.
+    pub(crate) fn read(experiment: &dyn Experiment, path: &Path) -> Result<(Scale, Rows), String> {
+        let (scale, samples) = State::read(path)?;
+        let mut rows = Rows::new(experiment.points(&scale));
+        let is_here = |(point, sample, _): &(usize, u32, _)| {
+            rows.points().get(*point).is_some_and(|point| *sample < point.samples)
+        };
+        if !samples.iter().all(is_here) {
+            return Err(format!("{}: there are histories that cannot be found now", path.display()));
+        }
+        let mut known = Known::new(rows.points(), samples);
+        for (point, it) in rows.points().to_vec().iter().enumerate() {
+            for sample in 0..it.samples {
+                let missing = || format!("{}: the run is not finished: {} is missing", path.display(), it.label);
+                rows.extend(known.take(point, sample).ok_or_else(missing)?);
+            }
+        }
+        Ok((scale, rows))
+    }
+}
+
+/// The samples that were measured before.
+struct Known {
+    /// The place of the first sample of each point.
+    firsts: Vec<usize>,
+    samples: Vec<Option<Vec<Row>>>,
+}
+
+impl Known {
+    fn new(points: &[Point], measured: Samples) -> Self {
+        let place = |sum: &mut usize, point: &Point| {
+            let first = *sum;
+            *sum += point.samples as usize;
+            Some(first)
+        };
+        let firsts: Vec<usize> = points.iter().scan(0, place).collect();
+        let mut samples = Vec::new();
+        samples.resize_with(points.iter().map(|point| point.samples as usize).sum(), || None);
+        for (point, sample, rows) in measured {
+            if let Some(first) = firsts.get(point).filter(|_| sample < points[point].samples) {
+                samples[first + sample as usize] = Some(rows);
+            }
+        }
+        Self { firsts, samples }
+    }
+
+    fn take(&mut self, point: usize, sample: u32) -> Option<Vec<Row>> {
+        self.samples[self.firsts[point] + sample as usize].take()
+    }
 }
 
 /// The experiments that a name means: one of them, all of a paper, or `all`.
@@ -71,24 +131,10 @@ pub fn run(
         let mut rows = Rows::new(experiment.points(scale));
         let points = rows.points().to_vec();
         let mut state = State::open(&options.folder.join(format!("{name}.state")), name, scale, options.resume)?;
-        let mut known: Vec<Option<Vec<Row>>> = Vec::new();
-        let firsts: Vec<usize> = points
-            .iter()
-            .scan(0, |sum, point| {
-                let first = *sum;
-                *sum += point.samples as usize;
-                Some(first)
-            })
-            .collect();
-        known.resize_with(points.iter().map(|point| point.samples as usize).sum(), || None);
-        for (point, sample, rows) in std::mem::take(&mut state.measured) {
-            if let Some(first) = firsts.get(point).filter(|_| sample < points[point].samples) {
-                known[first + sample as usize] = Some(rows);
-            }
-        }
+        let mut known = Known::new(&points, std::mem::take(&mut state.measured));
         for (point, it) in points.iter().enumerate() {
             for sample in 0..it.samples {
-                let measured = if let Some(rows) = known[firsts[point] + sample as usize].take() {
+                let measured = if let Some(rows) = known.take(point, sample) {
                     rows
                 } else {
                     let task = Task { scale, point, sample, before: &rows };
@@ -103,17 +149,16 @@ pub fn run(
                 bar.set_position(number as u64 * 1000 + done * 1000 / work);
             }
         }
-        let judgement = experiment.judge(&rows);
-        let done = Finished { experiment, rows, judgement };
+        let done = Finished::new(experiment, *scale, rows);
         report::write(&done, options)?;
-        let text = report::text(&done, options);
+        let text = report::text(&done);
         bar.suspend(|| tell(&text));
         finished.push(done);
     }
     bar.finish_and_clear();
-    let (summary, markdown) = report::summary(&finished, options);
+    let all: Vec<&Finished> = finished.iter().collect();
     let path = options.folder.join("report.md");
-    fs::write(&path, markdown).map_err(|error| format!("{}: {error}", path.display()))?;
-    tell(&summary);
+    fs::write(&path, report::page(&all, &all, "")).map_err(|error| format!("{}: {error}", path.display()))?;
+    tell(&report::summary(&all));
     Ok(finished)
 }

@@ -6,6 +6,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,29 @@ struct Head {
     seed: u64,
 }
 
+impl Head {
+    fn new(experiment: &str, scale: &Scale) -> Self {
+        Self {
+            experiment: experiment.to_owned(),
+            quick: scale.is_quick,
+            share: scale.share,
+            limit_ms: scale.limit.map(|limit| limit.as_millis() as u64),
+            distance: scale.distance,
+            seed: scale.seed,
+        }
+    }
+
+    fn scale(&self) -> Scale {
+        Scale {
+            is_quick: self.quick,
+            share: self.share,
+            limit: self.limit_ms.map(Duration::from_millis),
+            distance: self.distance,
+            seed: self.seed,
+        }
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 struct Sample {
     point: usize,
@@ -36,37 +60,43 @@ pub struct State {
     pub measured: Vec<(usize, u32, Vec<Row>)>,
 }
 
+/// The samples of a run, by point and number.
+pub(crate) type Samples = Vec<(usize, u32, Vec<Row>)>;
+
+/// What a file holds: the head, the samples, and how long all whole lines are.
+fn read(path: &Path) -> Result<Option<(Head, Samples, u64)>, String> {
+    let told = |error: io::Error| format!("{}: {error}", path.display());
+    let mut lines = BufReader::new(File::open(path).map_err(told)?);
+    let mut line = String::new();
+    let mut head = None;
+    let (mut samples, mut length) = (Vec::new(), 0);
+    while lines.read_line(&mut line).map_err(told)? > 0 && line.ends_with('\n') {
+        if head.is_none() {
+            head = Some(serde_json::from_str(&line).map_err(|error| told(error.into()))?);
+        } else {
+            let Sample { point, number, rows } = serde_json::from_str(&line).map_err(|error| told(error.into()))?;
+            samples.push((point, number, rows));
+        }
+        length += line.len() as u64;
+        line.clear();
+    }
+    Ok(head.map(|head| (head, samples, length)))
+}
+
 impl State {
     /// Begins a run, or goes on with one. The error says why it cannot be gone on with.
     pub fn open(path: &Path, experiment: &str, scale: &Scale, resume: bool) -> Result<Self, String> {
         let told = |error: io::Error| format!("{}: {error}", path.display());
-        let head = Head {
-            experiment: experiment.to_owned(),
-            quick: scale.is_quick,
-            share: scale.share,
-            limit_ms: scale.limit.map(|limit| limit.as_millis() as u64),
-            distance: scale.distance,
-            seed: scale.seed,
-        };
-        let mut measured = Vec::new();
-        let mut length = 0;
-        if resume && path.exists() {
-            let mut lines = BufReader::new(File::open(path).map_err(told)?);
-            let mut line = String::new();
-            while lines.read_line(&mut line).map_err(told)? > 0 && line.ends_with('\n') {
-                if length == 0 {
-                    let found: Head = serde_json::from_str(&line).map_err(|error| told(error.into()))?;
-                    if found != head {
-                        return Err(format!("{}: another run: {found:?}, not {head:?}", path.display()));
-                    }
-                } else {
-                    let Sample { point, number, rows } =
-                        serde_json::from_str(&line).map_err(|error| told(error.into()))?;
-                    measured.push((point, number, rows));
-                }
-                length += line.len() as u64;
-                line.clear();
+        let head = Head::new(experiment, scale);
+        let (mut measured, mut length) = (Vec::new(), 0);
+        if resume
+            && path.exists()
+            && let Some((found, samples, whole)) = read(path)?
+        {
+            if found != head {
+                return Err(format!("{}: another run: {found:?}, not {head:?}", path.display()));
             }
+            (measured, length) = (samples, whole);
         }
         let mut file = OpenOptions::new().create(true).append(true).open(path).map_err(told)?;
         // What follows the last whole line was cut off when the run was stopped.
@@ -75,6 +105,12 @@ impl State {
             writeln!(file, "{}", json(&head)).map_err(told)?;
         }
         Ok(Self { file, measured })
+    }
+
+    /// How much a run measures, and what it has measured so far.
+    pub(crate) fn read(path: &Path) -> Result<(Scale, Samples), String> {
+        let (head, samples, _) = read(path)?.ok_or_else(|| format!("{}: it is empty", path.display()))?;
+        Ok((head.scale(), samples))
     }
 
     /// Writes a sample down.

@@ -21,6 +21,36 @@ fn all_experiments_run() {
     }
     assert!(folder.path().join("report.md").exists());
 
+    // A page keeps its head, and gets the results; the second time nothing changes.
+    let docs = tempfile::tempdir().expect("a temporary folder");
+    std::fs::create_dir(docs.path().join("pictures")).expect("a folder");
+    let names = ["experiments.md", "experiments-mr.md", "experiments-rf.md"];
+    for name in names {
+        std::fs::write(docs.path().join(name), "# Head\n\n## Results\n\nOld.\n").expect("a page");
+    }
+    let write = || {
+        bench::pages(&[folder.path().to_owned()], docs.path(), "A note.").unwrap_or_else(|error| panic!("{error}"));
+        names.map(|name| std::fs::read_to_string(docs.path().join(name)).expect("a page"))
+    };
+    let pages = write();
+    assert_eq!(pages, write());
+    for page in &pages {
+        assert!(page.starts_with("# Head\n\n## Results\n\nMachine: ") && page.contains("A note.\n\n"), "{page}");
+        assert!(!page.contains("Old."));
+    }
+    for done in &finished {
+        let heading = format!("(`{}`)\n", done.experiment.about().name);
+        assert_eq!(pages.iter().filter(|page| page.contains(&heading)).count(), 1, "{heading}");
+    }
+    // A run that is not finished has no place on a page.
+    let state = folder.path().join("wsc-fig6.state");
+    let text = std::fs::read_to_string(&state).expect("a state");
+    let (whole, _) = text.trim_end().rsplit_once('\n').expect("lines");
+    std::fs::write(&state, format!("{whole}\n")).expect("a state");
+    let error = bench::pages(&[folder.path().to_owned()], docs.path(), "").expect_err("a sample is missing");
+    assert!(error.contains("wsc-fig6.state: the run is not finished"), "{error}");
+    std::fs::write(&state, text).expect("a state");
+
     // What was measured is not measured again.
     let again = Options { resume: true, ..options };
     let resumed = bench::run(bench::papers::all(), &again, &mut |_| ()).unwrap_or_else(|error| panic!("{error}"));

@@ -79,6 +79,9 @@ pub struct ScObserved {
     locations: Vec<[u32; 2]>,
     /// The clock of the current operation.
     clock: Vec<u64>,
+    /// Room for what [`Self::propagate`] computes.
+    #[serde(skip)]
+    settled: Vec<u64>,
 }
 
 impl Default for ScObserved {
@@ -107,6 +110,7 @@ impl ScObserved {
             threads: Vec::new(),
             locations: Vec::new(),
             clock: vec![0; 4],
+            settled: Vec::new(),
         }
     }
 
@@ -153,19 +157,20 @@ impl ScObserved {
 
     /// Joins the current clock to all clocks that reach beyond `stamp` in a thread.
     fn propagate(&mut self, thread: usize, stamp: u64) {
-        let Self { clocks, is_open, open, threads, clock, width, .. } = self;
+        let Self { clocks, is_open, open, threads, clock, width, settled, .. } = self;
         // All operations of the thread before this index are performed.
-        let settled = |thread: usize| match threads.get(thread).and_then(|runs| runs.first()) {
+        let end = |thread: usize| match threads.get(thread).and_then(|runs| runs.first()) {
             Some(run) if run.first == 0 => run.end,
             _ => 0,
         };
-        let settled: Vec<u64> = (0..*width).map(settled).collect();
+        settled.clear();
+        settled.extend((0..*width).map(end));
         open.retain(|&slot| {
             let reached = &mut clocks[slot as usize * *width..][..*width];
             if reached[thread] > stamp {
                 join(reached, clock);
             }
-            let stays = reached.iter().zip(&settled).any(|(reached, settled)| reached > settled);
+            let stays = reached.iter().zip(&*settled).any(|(reached, settled)| reached > settled);
             is_open[slot as usize] = stays;
             stays
         });

@@ -14,11 +14,13 @@
 //!
 //! The papers define relations, and no data structures. Here a [`Relation`] has one row of bits for each event, and is
 //! kept closed as pairs are added. wSC+DBCOP can also be run on the saturation of the crate `memory`
-//! ([`Algorithm::WscDbcopLent`]), so that a comparison does not depend on how well the relation is kept.
+//! ([`Algorithm::WscDbcopLent`]), so that a comparison does not depend on how well the relation is kept. [`formula`] and
+//! [`tried`] tell where the time goes.
 
 mod accesses;
 mod buffers;
 mod causal;
+mod parts;
 mod relation;
 mod saturation;
 
@@ -32,6 +34,7 @@ use memory::store::saturate::{Saturated, Unsaturated};
 use crate::{direct, enumerate, frontier};
 use accesses::Accesses;
 pub use causal::Convergent;
+pub use parts::{formula, tried};
 pub use relation::Relation;
 
 /// An algorithm of wSC or GCC.

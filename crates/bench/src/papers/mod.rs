@@ -5,6 +5,7 @@ mod gcc;
 mod histories;
 mod kernel;
 mod mr;
+mod parts;
 mod rf;
 mod vc;
 mod wsc;
@@ -15,8 +16,10 @@ use crate::Experiment;
 pub fn all() -> Vec<Box<dyn Experiment>> {
     let mut all: Vec<Box<dyn Experiment>> = vec![Box::new(kernel::OfWsc)];
     all.extend(wsc::all());
+    all.extend([Box::new(parts::Saturation) as Box<dyn Experiment>, Box::new(parts::Stops)]);
     all.push(Box::new(kernel::OfGcc));
     all.extend(gcc::all());
+    all.push(Box::new(parts::Tried));
     all.extend(vc::all());
     all.extend(mr::all());
     all.extend(rf::all());

@@ -11,7 +11,9 @@ mod structures;
 use std::path::PathBuf;
 
 use baseline::refinement::{ENUMERATE, SYMBOLIC, counting};
+use certificate::{Certificate, Model};
 use history::History;
+use object::ObjectHistory;
 use object::mr::Checker;
 
 use crate::{Experiment, Series};
@@ -48,8 +50,20 @@ const ENTRANTS: [Entrant; 7] = [
     entrant("COUNTING(2)", counting(2), false),
 ];
 
-/// The column of Seriatim.
+/// The columns of Seriatim, without and with a certificate.
 const OURS: &str = Series::OURS[0].name;
+const CERTIFIED: &str = Series::OURS[1].name;
+
+/// The series of these checkers of the paper, and of Seriatim.
+fn series(entrants: &[Entrant]) -> Vec<Series> {
+    entrants.iter().map(|it| Series::paper(it.name)).chain(Series::OURS).collect()
+}
+
+/// The certificate of a history, as `seriatim check --certificate` makes it.
+fn certificate(history: &History, view: &ObjectHistory<'_>) -> Option<Certificate> {
+    let options = object::Options { witness: true, ..object::Options::default() };
+    Certificate::new(0, history, Model::Linearizable, &object::check(view, &options))
+}
 
 /// The histories of the paper in this folder, if there are any.
 fn originals(folder: &str) -> Vec<PathBuf> {

@@ -6,7 +6,22 @@ mod sampled;
 mod shapes;
 mod triangles;
 
+use explore::Access;
+use history::History;
+use workload::memory::{Config, Step};
+
 use crate::Experiment;
+
+/// The history of these accesses, in their order. Each write writes a value of its own.
+fn history(accesses: &[Access]) -> History {
+    let step = |(number, access): (u32, &Access)| {
+        let Access { thread, kind, location, order, source } = *access;
+        Step { thread, location, kind, order, read: source.map_or(0, |source| source + 1), written: number }
+    };
+    let most = |of: fn(&Access) -> u32| accesses.iter().map(of).max().map_or(0, |most| most + 1);
+    let config = Config { threads: most(|it| it.thread), locations: most(|it| it.location), ..Config::default() };
+    workload::memory::history(&config, (1..).zip(accesses).map(step))
+}
 
 /// The experiments of the paper.
 pub(super) fn all() -> Vec<Box<dyn Experiment>> {
