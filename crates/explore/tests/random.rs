@@ -216,7 +216,7 @@ fn spawned_threads() {
 
 #[test]
 fn branches() {
-    run(3, 200, Shape { has_branches: true, lines: 4, ..SMALL }, &[Model::Rc20, Model::Ra]);
+    run(3, 150, Shape { has_branches: true, lines: 4, ..SMALL }, &[Model::Rc20, Model::Ra]);
 }
 
 #[test]

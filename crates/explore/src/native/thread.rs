@@ -124,6 +124,7 @@ fn start<'a, T: 'a>(name: Option<String>, code: impl FnOnce() -> T + 'a) -> (Thr
 }
 
 #[track_caller]
+#[inline]
 fn join(thread: &Thread) {
     runtime::expect().step(Step::Join(thread.number()), Kind::Number, Location::caller());
 }

@@ -26,7 +26,8 @@ const LONG: usize = 2000;
 /// How a random run chooses.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Strategy {
-    /// Any thread that can go on, any source: C11Tester's.
+    /// Any thread that can go on, any source: C11Tester's. In runs that are not long, a thread that does not read goes
+    /// on at once.
     Uniform,
     /// Threads have random priorities, and the first of those that can go on does. At `depth - 1` random steps the
     /// thread that would go on gets the lowest priority. Sources are chosen at random. (Burckhardt and others, *A

@@ -76,6 +76,9 @@ impl Run {
     }
 
     /// Lets others run until this thread gets an answer.
+    // A thread that is left in the middle is unwound, which costs more for each function than to run it.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     fn ask(&self, request: &Request) -> Value {
         let context = self.current.get();
         assert!(!context.is_null(), "only threads of the program access what is modelled");
@@ -115,6 +118,8 @@ impl Run {
     }
 
     /// The thread hints that it spins.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     pub(in crate::native) fn hint(&self, code: Code) {
         if !self.is_ending.get() && !std::thread::panicking() {
             self.is_alone.set(false);
