@@ -7,6 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::lanes::Lane;
 use crate::{Nearest, Saturation};
 
 /// How the hops of a path are named, and the base.
@@ -29,8 +30,8 @@ pub trait Hops {
 
 /// A path from one event to another over derived edges of numbers below `limit`. Of all such paths, it has the fewest
 /// hops that are not free; derived edges of numbers below `known` are free. There must be a path.
-pub fn cheapest_path<H: Hops>(
-    order: &Saturation,
+pub fn cheapest_path<H: Hops, L: Lane>(
+    order: &Saturation<L>,
     hops: &H,
     (from, to): (u32, u32),
     limit: u32,

@@ -6,24 +6,31 @@ mod suffix_minima;
 mod workload;
 
 use order::Saturation;
+use order::lanes::Lane;
 use order::saturation::{Derived, Rules};
 use suffix_minima::SuffixMinima;
 use workload::Workload;
 
 struct NoRules;
 
-impl Rules for NoRules {
-    fn entered(&mut self, _: &Saturation, _: u32, _: &mut Vec<Derived>) {}
-    fn grown(&mut self, _: &Saturation, _: u32, _: usize, _: u32, _: u32, _: &mut Vec<Derived>) {}
+impl<L> Rules<L> for NoRules {
+    fn entered(&mut self, _: &Saturation<L>, _: u32, _: &mut Vec<Derived>) {}
+    fn grown(&mut self, _: &Saturation<L>, _: u32, _: usize, _: u32, _: u32, _: &mut Vec<Derived>) {}
 }
 
 #[test]
 fn clocks_and_suffix_minima_agree() {
+    agree::<u32>();
+    agree::<u8>();
+}
+
+fn agree<L: Lane>() {
     for seed in 0..60 {
         // Enough chains that clocks have several groups of lanes.
         let chains = [2, 3, 5, 17, 40][seed as usize % 5];
         let workload = Workload::new(chains, 6, 120, 30, seed);
-        let mut clocks = Saturation::new(&workload.starts, |_| std::iter::empty());
+        let mut clocks = Saturation::<L>::default();
+        clocks.restart(&workload.starts, |_| std::iter::empty());
         let mut minima = SuffixMinima::new(&workload.starts);
         for &event in &workload.line {
             assert_eq!(clocks.enter(event, std::iter::empty(), &mut NoRules), Ok(()));

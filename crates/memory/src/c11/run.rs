@@ -31,7 +31,7 @@ pub(super) fn run(frame: &Frame<'_>, interrupt: Interrupt) -> Option<Vec<u32>> {
         }
     }
     let ages = Ages::new(frame);
-    let mut interleaving = Interleaving::new(execution);
+    let mut interleaving: Interleaving<'_> = Interleaving::new(execution);
     // By event: the events that it must come after, by the guesses so far.
     let mut guesses: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
     let (mut furthest, mut left) = (0, MAX_GUESSES_WITHOUT_PROGRESS);
@@ -53,7 +53,7 @@ pub(super) fn run(frame: &Frame<'_>, interrupt: Interrupt) -> Option<Vec<u32>> {
         left = left.checked_sub(1).filter(|_| !interrupt.is_due())?;
         // The thread that each thread waits for. If it waits for an rmw, also the last write and the write that waits.
         let wait = |thread: usize| {
-            let event = interleaving.next()[thread];
+            let event = interleaving.next_of(thread);
             if let Some(predecessor) = missing(event, interleaving.gone()) {
                 return (predecessor, None);
             }
@@ -66,7 +66,7 @@ pub(super) fn run(frame: &Frame<'_>, interrupt: Interrupt) -> Option<Vec<u32>> {
                 }
             }
         };
-        let unfinished = |&thread: &usize| interleaving.next()[thread] < execution.starts()[thread + 1];
+        let unfinished = |&thread: &usize| interleaving.next_of(thread) < execution.starts()[thread + 1];
         let mut thread = (0..execution.thread_count()).find(unfinished)?;
         let mut seen = vec![usize::MAX; execution.thread_count()];
         let mut waits = Vec::new();

@@ -10,6 +10,7 @@ use std::collections::hash_map::Entry;
 use certificate::GaveUp;
 use history::execution::EventId;
 use order::Nearest;
+use order::lanes::Lane;
 use order::saturation::NONE;
 use rustc_hash::FxHashMap;
 
@@ -58,7 +59,7 @@ impl<'a> Choices<'a> {
     }
 
     /// The pairs that the saturated order leaves open.
-    pub fn after_saturation(frame: &'a Frame<'a>, saturated: &Saturated<'_>) -> Result<Self, GaveUp> {
+    pub fn after_saturation<L: Lane>(frame: &'a Frame<'a>, saturated: &Saturated<'_, L>) -> Result<Self, GaveUp> {
         let order = &saturated.order;
         let mut this = Self::new(frame);
         this.fixed = (0..order.edge_count() as u32).map(|n| (order.edge(n).from, order.edge(n).to)).collect();

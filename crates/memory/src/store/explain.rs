@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use certificate::{Derivation, Edge, Node, Rule, Step};
 use history::execution::{EventId, LocationId};
+use order::lanes::Lane;
 use order::saturation::{Conflict, Derived, NONE};
 use order::{Hops, Saturation, cheapest_path};
 use rustc_hash::FxHashMap;
@@ -80,11 +81,11 @@ pub struct Explanation {
 
 /// Finds explanations in an order.
 #[derive(Copy, Clone, Debug)]
-pub struct Explainer<'a> {
+pub struct Explainer<'a, L = u32> {
     /// The frame.
     pub frame: &'a Frame<'a>,
     /// The order.
-    pub order: &'a Saturation,
+    pub order: &'a Saturation<L>,
     /// Edges of smaller numbers need no explanation.
     pub known: u32,
     /// The edges by lemmas, in the order of their numbers.
@@ -102,7 +103,7 @@ pub struct ByLemma {
     pub others: Vec<u32>,
 }
 
-impl Hops for Explainer<'_> {
+impl<L: Lane> Hops for Explainer<'_, L> {
     type Hop = Hop;
 
     fn chain(&self, from: u32, to: u32) -> Hop {
@@ -125,7 +126,7 @@ impl Hops for Explainer<'_> {
     }
 }
 
-impl Explainer<'_> {
+impl<L: Lane> Explainer<'_, L> {
     /// A path from one event to another over edges of numbers below `limit`, with the fewest derived edges that are not
     /// known. There must be a path.
     pub fn path(&self, from: u32, to: u32, limit: u32) -> Vec<Hop> {

@@ -19,6 +19,7 @@ use std::borrow::Cow;
 
 use history::execution::{Event, Kind};
 use history::{Execution, MemoryOrder};
+use order::lanes::Lane;
 use order::saturation::NONE;
 use order::{Rows, Saturation};
 
@@ -169,7 +170,7 @@ impl<'a> Frame<'a> {
 
     /// The events that read from a write, by chain. `order` is of this frame.
     #[inline]
-    pub fn readers<'b>(&'b self, order: &'b Saturation, write: u32) -> &'b [u32] {
+    pub fn readers<'b, L: Lane>(&'b self, order: &'b Saturation<L>, write: u32) -> &'b [u32] {
         match &self.split {
             // The source is the only base predecessor of an event.
             None => order.base_successors(write),

@@ -10,33 +10,31 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use history::Execution;
-use history::execution::{EventId, ThreadId};
-use order::lanes::{BLOCK, blocks, lanes, lanes_larger, larger};
+use history::execution::EventId;
+use order::lanes::{BLOCK, Lane, blocks, lanes, lanes_larger, larger};
 use order::saturation::NONE;
-
-/// A number above all event numbers.
-const NEVER: u32 = i32::MAX as u32;
 
 /// Which events went already.
 #[derive(Copy, Clone, Debug)]
-pub struct Gone<'a> {
-    next: &'a [u32],
-    threads: &'a [ThreadId],
+pub struct Gone<'a, L = u32> {
+    ends: &'a [L],
+    execution: &'a Execution,
 }
 
-impl<'a> Gone<'a> {
+impl<'a, L: Lane> Gone<'a, L> {
     /// Whether an event went.
     #[inline]
     pub fn contains(&self, event: u32) -> bool {
-        event < self.next[self.threads[event as usize].index()]
+        let thread = self.execution.threads()[event as usize].index();
+        event < self.ends[thread].end(|| self.execution.starts()[thread])
     }
 
     /// The first thread, other than `other_than`, of which a clock has events that did not go.
     #[inline]
-    pub fn first_behind(&self, clock: &[u32], other_than: usize) -> Option<usize> {
-        for (at, (clock, next)) in blocks(clock).iter().zip(blocks(self.next)).enumerate() {
+    pub fn first_behind(&self, clock: &[L], other_than: usize) -> Option<usize> {
+        for (at, (clock, ends)) in blocks(clock).iter().zip(blocks(self.ends)).enumerate() {
             let own = if other_than / BLOCK == at { 1 << (other_than % BLOCK) } else { 0 };
-            let mask = larger(clock, next) & !own;
+            let mask = larger(clock, ends) & !own;
             if mask != 0 {
                 return Some(at * BLOCK + mask.trailing_zeros() as usize);
             }
@@ -46,21 +44,21 @@ impl<'a> Gone<'a> {
 
     /// The threads of which a clock has events that did not go.
     #[inline]
-    pub fn behind(&self, clock: &'a [u32]) -> impl Iterator<Item = usize> + use<'a> {
-        lanes_larger(clock, self.next)
+    pub fn behind(&self, clock: &'a [L]) -> impl Iterator<Item = usize> + use<'a, L> {
+        lanes_larger(clock, self.ends)
     }
 }
 
 /// The interleaving. See the [module](self).
 #[derive(Clone, Debug)]
-pub struct Interleaving<'a> {
+pub struct Interleaving<'a, L = u32> {
     execution: &'a Execution,
     /// The events that went. With each write stands the write of its location that was the last before it.
     line: Vec<(u32, u32)>,
     /// The place of each event in the line, if it went.
     places: Vec<u32>,
-    /// For each thread, its next event. Behind the threads, for the unused lanes of clocks, [`NEVER`].
-    next: Vec<u32>,
+    /// For each thread, the entry of a clock that knows of all that went: it stands for the next event.
+    ends: Vec<L>,
     /// By event (writes only): how many readers are still to come.
     readers: Vec<u32>,
     /// By location: how many readers of the initial write are still to come.
@@ -85,7 +83,7 @@ pub struct Interleaving<'a> {
     waiting_for_readers: VecDeque<(u32, u32)>,
 }
 
-impl<'a> Interleaving<'a> {
+impl<'a, L: Lane> Interleaving<'a, L> {
     /// An interleaving in which no event went yet.
     pub fn new(execution: &'a Execution) -> Self {
         let mut readers = vec![0; execution.len()];
@@ -98,13 +96,13 @@ impl<'a> Interleaving<'a> {
             }
         }
         let threads = execution.thread_count();
-        let mut next = execution.starts()[..threads].to_vec();
-        next.resize(lanes(threads), NEVER);
+        let mut ends: Vec<L> = execution.starts()[..threads].iter().map(|&start| L::before(start, || start)).collect();
+        ends.resize(lanes(threads), L::default());
         Self {
             execution,
             line: Vec::with_capacity(execution.len()),
             places: vec![0; execution.len()],
-            next,
+            ends,
             readers,
             initial_readers,
             current: vec![NONE; execution.location_count()],
@@ -129,13 +127,23 @@ impl<'a> Interleaving<'a> {
     }
 
     /// The next event of each thread; the end of the thread if all its events went.
-    pub fn next(&self) -> &[u32] {
-        &self.next[..self.execution.thread_count()]
+    pub fn next(&self) -> impl Iterator<Item = u32> + '_ {
+        self.ends
+            .iter()
+            .zip(self.execution.starts())
+            .take(self.execution.thread_count())
+            .map(|(end, &at)| end.end(|| at))
+    }
+
+    /// The next event of one thread; its end if all its events went.
+    #[inline]
+    pub fn next_of(&self, thread: usize) -> u32 {
+        self.ends[thread].end(|| self.execution.starts()[thread])
     }
 
     /// Which events went.
-    pub fn gone(&self) -> Gone<'_> {
-        Gone { next: &self.next, threads: self.execution.threads() }
+    pub fn gone(&self) -> Gone<'_, L> {
+        Gone { ends: &self.ends, execution: self.execution }
     }
 
     /// The last write that went of a location; [`NONE`] for the initial one.
@@ -168,11 +176,11 @@ impl<'a> Interleaving<'a> {
     /// that can go, the one with the least `urgency` goes.
     pub fn advance(
         &mut self,
-        missing: impl Fn(u32, Gone<'_>) -> Option<u32>,
+        missing: impl Fn(u32, Gone<'_, L>) -> Option<u32>,
         urgency: impl Fn(u32) -> u64,
     ) -> Option<u32> {
         while let Some(&thread) = self.active.last() {
-            let event = self.next[thread as usize];
+            let event = self.next_of(thread as usize);
             if event == self.execution.starts()[thread as usize + 1] {
                 self.active.pop();
             } else if let Some(predecessor) = missing(event, self.gone()) {
@@ -213,7 +221,7 @@ impl<'a> Interleaving<'a> {
     /// it [go](Self::go) next. If the answer is `None`, the predecessors are cyclic or all events went.
     pub fn force(&mut self) -> Option<u32> {
         while let Some((thread, event)) = self.waiting_for_readers.pop_front() {
-            if self.next[thread as usize] != event {
+            if self.next_of(thread as usize) != event {
                 continue;
             }
             let location = self.execution.events()[event as usize].location.index();
@@ -246,7 +254,7 @@ impl<'a> Interleaving<'a> {
     pub fn go(&mut self, event: u32) {
         let access = self.execution.events()[event as usize];
         let thread = self.execution.threads()[event as usize].index();
-        self.next[thread] = event + 1;
+        self.ends[thread] = L::before(event + 1, || self.execution.starts()[thread]);
         let mut displaced = NONE;
         if access.kind.reads() {
             let location = access.location.index();
@@ -278,7 +286,8 @@ impl<'a> Interleaving<'a> {
             && let Some((event, displaced)) = self.line.pop()
         {
             let access = self.execution.events()[event as usize];
-            self.next[self.execution.threads()[event as usize].index()] = event;
+            let thread = self.execution.threads()[event as usize].index();
+            self.ends[thread] = L::before(event, || self.execution.starts()[thread]);
             if access.kind.reads() {
                 match access.source {
                     EventId::INIT => self.initial_readers[access.location.index()] += 1,

@@ -20,12 +20,13 @@ pub mod windows;
 use certificate::{Decision, Derivation, Evidence, GaveUp, Interrupt, Tactic, Verdict};
 use history::execution::EventId;
 use history::{Execution, OperationId};
-use order::lanes::lanes;
+use order::Saturation;
+use order::lanes::{Lane, lanes};
 use order::saturation::NONE;
 
 use crate::causal::Halt;
 use crate::strategy::{Baseline, Line, Strategy};
-use crate::{Attempt, check_room_for, consistent, violation};
+use crate::{Attempt, check_room_for_clocks, consistent, violation};
 use choices::Choices;
 use explain::{DerivationBuilder, Explainer, Explanation, Hop};
 use frame::{Frame, Relaxation};
@@ -46,11 +47,44 @@ pub(crate) struct StoreOrders<'f> {
     is_weak: bool,
     witness: bool,
     interrupt: Interrupt,
-    /// The saturated order, if it was computed and left pairs open.
-    saturated: Option<Saturated<'f>>,
-    /// The search, if it has begun, and how many steps its next turn has.
-    search: Option<Search<'f>>,
+    /// The search, if the saturated order was computed and left pairs open. How many steps its next turn has.
+    search: Option<AnySearch<'f>>,
     turn: u64,
+}
+
+/// A search, with clocks of short or long entries.
+enum AnySearch<'f> {
+    Narrow(Box<Search<'f, u8>>),
+    Wide(Box<Search<'f>>),
+}
+
+impl<'f> From<Search<'f, u8>> for AnySearch<'f> {
+    fn from(search: Search<'f, u8>) -> Self {
+        Self::Narrow(Box::new(search))
+    }
+}
+
+impl<'f> From<Search<'f>> for AnySearch<'f> {
+    fn from(search: Search<'f>) -> Self {
+        Self::Wide(Box::new(search))
+    }
+}
+
+impl AnySearch<'_> {
+    /// How often all threads have waited.
+    fn deadlocks(&self) -> u64 {
+        match self {
+            Self::Narrow(search) => search.effort.deadlocks,
+            Self::Wide(search) => search.effort.deadlocks,
+        }
+    }
+
+    fn run_for(&mut self, deadlocks: u64, interrupt: Interrupt) -> Result<Option<Outcome>, GaveUp> {
+        match self {
+            Self::Narrow(search) => search.run_for(deadlocks, interrupt),
+            Self::Wide(search) => search.run_for(deadlocks, interrupt),
+        }
+    }
 }
 
 /// How many steps the first turn of the search has. In a step, all threads wait. Each further turn has twice as many.
@@ -58,7 +92,7 @@ const FIRST_TURN: u64 = 1 << 12;
 
 impl<'f> StoreOrders<'f> {
     pub(crate) fn new(frame: &'f Frame<'f>, is_weak: bool, witness: bool, interrupt: Interrupt) -> Self {
-        Self { frame, is_weak, witness, interrupt, saturated: None, search: None, turn: FIRST_TURN }
+        Self { frame, is_weak, witness, interrupt, search: None, turn: FIRST_TURN }
     }
 
     /// Tries a tactic. A search ends with [`GaveUp::Steps`] once it has taken so many steps, and may be continued.
@@ -115,13 +149,20 @@ impl<'f> StoreOrders<'f> {
     /// Saturation. For a strong model it decides if there is a cycle, or if the first pass found an order of all
     /// events.
     pub(crate) fn saturation(&mut self) -> Attempt {
-        let name = Tactic::Saturation.name();
         room(self.frame)?;
-        match Saturated::new(self.frame, self.interrupt) {
+        if is_narrow(self.frame.execution()) { self.saturate::<u8>() } else { self.saturate::<u32>() }
+    }
+
+    fn saturate<L: Lane>(&mut self) -> Attempt
+    where
+        AnySearch<'f>: From<Search<'f, L>>,
+    {
+        let name = Tactic::Saturation.name();
+        match Saturated::<L>::reusing(Saturation::default(), self.frame, self.interrupt) {
             Ok(Saturated { witness: Some(line), .. }) => Ok(Some(consistent(name, self.witness_of(&line)))),
             Ok(_) if self.is_weak => Ok(Some(consistent(name, self.witness.then_some(Evidence::DecideAgain)))),
             Ok(saturated) => {
-                self.saturated = Some(saturated);
+                self.search = Some(Search::new(self.frame, saturated).into());
                 Ok(None)
             }
             Err(unsaturated) => Ok(Some(violation(name, Evidence::Cycle(cycle_of(self.frame, &unsaturated)?)))),
@@ -131,16 +172,13 @@ impl<'f> StoreOrders<'f> {
     /// Saturation, if it was not done before, and the search over the open pairs, in turns. After each turn, the search
     /// may be interrupted. So what it finds does not depend on where it was interrupted.
     fn search(&mut self, name: &'static str, steps: u64) -> Attempt {
-        if self.search.is_none() {
-            if self.saturated.is_none()
-                && let Some(decision) = self.saturation()?
-            {
-                return Ok(Some(decision));
-            }
-            self.search = self.saturated.take().map(|saturated| Search::new(self.frame, saturated));
+        if self.search.is_none()
+            && let Some(decision) = self.saturation()?
+        {
+            return Ok(Some(decision));
         }
         let Some(search) = &mut self.search else { return Ok(None) };
-        while search.effort.deadlocks < steps {
+        while search.deadlocks() < steps {
             let outcome = search.run_for(self.turn, self.interrupt)?;
             self.turn = self.turn.saturating_mul(2);
             match outcome {
@@ -186,7 +224,14 @@ impl<'f> StoreOrders<'f> {
 /// Checks that there is memory for the clocks of all events, and for two rows for each location.
 fn room(frame: &Frame<'_>) -> Result<(), GaveUp> {
     let execution = frame.execution();
-    check_room_for(lanes(execution.thread_count()), execution.len() + 2 * execution.location_count())
+    let (entries, clocks) = (lanes(execution.thread_count()), execution.len() + 2 * execution.location_count());
+    let bytes = if is_narrow(execution) { size_of::<u8>() } else { size_of::<u32>() };
+    check_room_for_clocks(clocks, entries, entries.saturating_mul(clocks).saturating_mul(bytes))
+}
+
+/// Whether the entries of clocks need only 8 bits, because all threads are short.
+fn is_narrow(execution: &Execution) -> bool {
+    execution.starts().windows(2).all(|thread| (thread[1] - thread[0]) as usize <= <u8 as Lane>::MOST_EVENTS)
 }
 
 /// The events in the order of the file, if that is an interleaving in which each read returns the last write before it.
@@ -281,7 +326,7 @@ pub(crate) fn order_of(frame: &Frame<'_>, line: &[u32]) -> Evidence {
 }
 
 /// The cycle that shows why there is no saturated order, unless saturation gave up.
-pub(crate) fn cycle_of(frame: &Frame<'_>, unsaturated: &Unsaturated) -> Result<Derivation, GaveUp> {
+pub(crate) fn cycle_of<L: Lane>(frame: &Frame<'_>, unsaturated: &Unsaturated<L>) -> Result<Derivation, GaveUp> {
     match unsaturated {
         Unsaturated::Stuck(next) => Ok(base_cycle(frame, next)),
         Unsaturated::Conflict(order, conflict) => {

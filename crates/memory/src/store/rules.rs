@@ -16,7 +16,7 @@
 use history::Execution;
 use history::execution::{Event, EventId, Kind, LocationId};
 use order::Rows;
-use order::lanes::{blocks, lanes_larger, lanes_where, larger};
+use order::lanes::{Lane, blocks, lanes_larger, lanes_where, larger};
 use order::saturation::{Derived, NONE, Rules, Saturation};
 
 use super::frame::Frame;
@@ -73,7 +73,7 @@ fn by_location(execution: &Execution, is_one: impl Fn(Kind) -> bool + Copy) -> R
 
 /// The rules, and the data that they need of the events that have entered.
 #[derive(Clone, Debug)]
-pub struct StoreRules<'a> {
+pub struct StoreRules<'a, L = u32> {
     frame: &'a Frame<'a>,
     events: &'a [Event],
     lanes: usize,
@@ -81,9 +81,10 @@ pub struct StoreRules<'a> {
     nowhere: usize,
     writes: Rows,
     reads: Rows,
-    /// By location and thread: one more than the last write (read) that has entered. Zero if none has.
-    last_write: Vec<u32>,
-    last_read: Vec<u32>,
+    /// By location and thread, as an entry of a clock that knows of it: the last write (read) that has entered. Zero if
+    /// none has.
+    last_write: Vec<L>,
+    last_read: Vec<L>,
     /// By location: the write that entered last, or [`NONE`]. By event: whether a write that entered before it is now
     /// after it in the order.
     latest_write: Vec<u32>,
@@ -93,9 +94,9 @@ pub struct StoreRules<'a> {
     previous_read: Vec<u32>,
 }
 
-impl<'a> StoreRules<'a> {
+impl<'a, L: Lane> StoreRules<'a, L> {
     /// The rules for a frame, of which no event has entered.
-    pub fn new(frame: &'a Frame<'a>, order: &Saturation) -> Self {
+    pub fn new(frame: &'a Frame<'a>, order: &Saturation<L>) -> Self {
         let execution = frame.execution();
         let events = execution.events();
         let (writes, reads) = (by_location(execution, Kind::writes), by_location(execution, Kind::reads));
@@ -107,8 +108,8 @@ impl<'a> StoreRules<'a> {
             nowhere: execution.location_count(),
             writes,
             reads,
-            last_write: vec![0; rows],
-            last_read: vec![0; rows],
+            last_write: vec![L::default(); rows],
+            last_read: vec![L::default(); rows],
             latest_write: vec![NONE; execution.location_count()],
             is_overtaken: vec![false; events.len()],
             previous_write: vec![NONE; events.len()],
@@ -128,26 +129,34 @@ impl<'a> StoreRules<'a> {
     }
 
     /// Rule (a) for a read whose source enters after it.
-    fn entered_source(&self, order: &Saturation, source: u32, location: usize, read: u32, derived: &mut Vec<Derived>) {
+    fn entered_source(
+        &self,
+        order: &Saturation<L>,
+        source: u32,
+        location: usize,
+        read: u32,
+        derived: &mut Vec<Derived>,
+    ) {
         let (clock, known) = (order.clock(read), order.clock(source));
         for lane in lanes_larger(clock, known) {
-            if let Some(write) = self.last_write_in(location as u32, known[lane].max(order.start(lane)), clock[lane]) {
+            let begin = order.end(known[lane], lane).max(order.start(lane));
+            if let Some(write) = self.last_write_in(location as u32, begin, order.end(clock[lane], lane)) {
                 derived.push(Derived { from: write, to: source, reason: read });
             }
         }
     }
 
-    fn entered_read(&self, order: &Saturation, read: u32, location: usize, source: u32, derived: &mut Vec<Derived>) {
+    fn entered_read(&self, order: &Saturation<L>, read: u32, location: usize, source: u32, derived: &mut Vec<Derived>) {
         let clock = order.clock(read);
         let last_write = &self.last_write[location * self.lanes..][..self.lanes];
         if source == INIT {
             for (lane, &last) in last_write.iter().enumerate() {
-                if last == 0 {
+                if last == L::default() {
                     continue;
                 }
                 let writes = self.writes.of(location);
                 let first = writes[writes.partition_point(|&write| write < order.start(lane))];
-                if first < clock[lane] {
+                if first < order.end(clock[lane], lane) {
                     derived.push(Derived { from: first, to: NONE, reason: read });
                 } else {
                     derived.push(Derived { from: read, to: first, reason: READ_WRITE });
@@ -168,18 +177,18 @@ impl<'a> StoreRules<'a> {
             if is_followed { early | larger(last, clock) } else { early }
         };
         for lane in lanes_where(clock_blocks.len(), late) {
-            let last = last_write[lane];
-            if last > known[lane] && clock[lane] > known[lane] {
+            let [last, end, known] = [last_write[lane], clock[lane], known[lane]].map(|entry| order.end(entry, lane));
+            if last > known && end > known {
                 let list = self.writes.of(location);
-                let (write, _) = split(&self.previous_write, list, order.start(lane), last - 1, |w| w < clock[lane]);
-                if write != NONE && write >= known[lane] && write != source {
+                let (write, _) = split(&self.previous_write, list, order.start(lane), last - 1, |write| write < end);
+                if write != NONE && write >= known && write != source {
                     derived.push(Derived { from: write, to: source, reason: read });
                 }
             }
-            if is_followed && last > clock[lane] {
+            if is_followed && last > end {
                 let list = self.writes.of(location);
                 let (_, first) = split(&self.previous_write, list, order.start(lane), last - 1, |write| {
-                    write < clock[lane] || write == source || !order.before(source, write)
+                    write < end || write == source || !order.before(source, write)
                 });
                 if first != NONE {
                     derived.push(Derived { from: read, to: first, reason: READ_WRITE });
@@ -188,30 +197,34 @@ impl<'a> StoreRules<'a> {
         }
     }
 
-    fn entered_write(&self, order: &Saturation, write: u32, location: usize, derived: &mut Vec<Derived>) {
+    fn entered_write(&self, order: &Saturation<L>, write: u32, location: usize, derived: &mut Vec<Derived>) {
         let clock = order.clock(write);
         let last_read = &self.last_read[location * self.lanes..][..self.lanes];
         for lane in lanes_larger(last_read, clock) {
             let list = self.reads.of(location);
-            let (read, _) = split(&self.previous_read, list, order.start(lane), last_read[lane] - 1, |read| {
+            let [last, end] = [last_read[lane], clock[lane]].map(|entry| order.end(entry, lane));
+            let (read, _) = split(&self.previous_read, list, order.start(lane), last - 1, |read| {
                 let source = self.events[read as usize].source.0;
-                read < clock[lane] || source == INIT || (source != write && order.before(source, write))
+                read < end || source == INIT || (source != write && order.before(source, write))
             });
-            if read != NONE && read >= clock[lane] {
+            if read != NONE && read >= end {
                 derived.push(Derived { from: read, to: write, reason: READ_WRITE });
             }
         }
     }
 }
 
-impl Rules for StoreRules<'_> {
-    fn entered(&mut self, order: &Saturation, event: u32, derived: &mut Vec<Derived>) {
+impl<L: Lane> Rules<L> for StoreRules<'_, L> {
+    fn entered(&mut self, order: &Saturation<L>, event: u32, derived: &mut Vec<Derived>) {
         let access = self.events[event as usize];
         if access.location == LocationId::NONE {
             return;
         }
         let location = access.location.index();
-        let slot = location * self.lanes + order.chain(event);
+        let chain = order.chain(event);
+        let slot = location * self.lanes + chain;
+        let entry = L::before(event + 1, || order.start(chain));
+        let previous = |last: L| if last == L::default() { NONE } else { order.end(last, chain) - 1 };
         if access.kind.reads() {
             self.entered_read(order, event, location, access.source.0, derived);
         }
@@ -222,17 +235,25 @@ impl Rules for StoreRules<'_> {
             if let Some(&read) = self.frame.readers(order, event).iter().rev().find(|&&read| order.is_in(read)) {
                 self.entered_source(order, event, location, read, derived);
             }
-            self.previous_write[event as usize] = self.last_write[slot].wrapping_sub(1);
-            self.last_write[slot] = event + 1;
+            self.previous_write[event as usize] = previous(self.last_write[slot]);
+            self.last_write[slot] = entry;
             self.latest_write[location] = event;
         }
         if access.kind.reads() {
-            self.previous_read[event as usize] = self.last_read[slot].wrapping_sub(1);
-            self.last_read[slot] = event + 1;
+            self.previous_read[event as usize] = previous(self.last_read[slot]);
+            self.last_read[slot] = entry;
         }
     }
 
-    fn grown(&mut self, order: &Saturation, event: u32, chain: usize, old: u32, new: u32, derived: &mut Vec<Derived>) {
+    fn grown(
+        &mut self,
+        order: &Saturation<L>,
+        event: u32,
+        chain: usize,
+        old: u32,
+        new: u32,
+        derived: &mut Vec<Derived>,
+    ) {
         let access = self.events[event as usize];
         let old = old.max(order.start(chain));
         let Some(write) = self.last_write_in(access.location.0, old, new).filter(|&write| write != event) else {
@@ -264,7 +285,7 @@ impl Rules for StoreRules<'_> {
     }
 
     /// A clock mostly grows by the latest events, and most often none of them is a write of the location.
-    fn watched(&self, event: u32) -> Option<&[u32]> {
+    fn watched(&self, event: u32) -> Option<&[L]> {
         let location = self.events[event as usize].location;
         let row = if location == LocationId::NONE { self.nowhere } else { location.index() };
         Some(&self.last_write[row * self.lanes..][..self.lanes])

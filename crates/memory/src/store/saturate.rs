@@ -3,6 +3,7 @@
 use certificate::GaveUp;
 use history::execution::EventId;
 use order::Saturation;
+use order::lanes::Lane;
 use order::saturation::Conflict;
 
 use super::frame::Frame;
@@ -15,23 +16,23 @@ const EVENTS_PER_TIME_CHECK: usize = 256;
 
 /// The `hb` of a frame, which is acyclic. For the frame of `sc` it is the `hb` of `wsc`.
 #[derive(Clone, Debug)]
-pub struct Saturated<'a> {
+pub struct Saturated<'a, L = u32> {
     /// `hb`.
-    pub order: Saturation,
+    pub order: Saturation<L>,
     /// Its rules.
-    pub rules: StoreRules<'a>,
+    pub rules: StoreRules<'a, L>,
     /// The line of events that the first pass found, if no write had to be forced. This line explains all reads.
     pub witness: Option<Vec<u32>>,
 }
 
 /// Why there is no saturated order.
 #[derive(Clone, Debug)]
-pub enum Unsaturated {
+pub enum Unsaturated<L = u32> {
     /// The base is cyclic. The list has the next event of each chain, which waits for a base predecessor, or the end of
     /// the chain.
     Stuck(Vec<u32>),
     /// The rules lead to a conflict. The order is as the conflict left it.
-    Conflict(Box<Saturation>, Conflict),
+    Conflict(Box<Saturation<L>>, Conflict),
     /// Nothing is known.
     GaveUp(GaveUp),
 }
@@ -70,7 +71,7 @@ impl<'a> Ages<'a> {
 
 /// A line of events that explains all reads, if one is found without taking steps back, and without a saturated order.
 pub fn first_run(frame: &Frame<'_>) -> Option<Vec<u32>> {
-    let mut interleaving = Interleaving::new(frame.execution());
+    let mut interleaving: Interleaving<'_> = Interleaving::new(frame.execution());
     let ages = Ages::new(frame);
     while let Some(event) = interleaving.advance(
         |event, gone| frame.predecessors(event).find(|&predecessor| !gone.contains(predecessor)),
@@ -89,14 +90,20 @@ impl<'a> Saturated<'a> {
     pub fn new(frame: &'a Frame<'_>, interrupt: Interrupt) -> Result<Self, Unsaturated> {
         Self::reusing(Saturation::default(), frame, interrupt)
     }
+}
 
-    /// As [`Self::new`], in the memory of an order that is not needed any more.
-    pub fn reusing(mut order: Saturation, frame: &'a Frame<'_>, interrupt: Interrupt) -> Result<Self, Unsaturated> {
+impl<'a, L: Lane> Saturated<'a, L> {
+    /// As [`Saturated::new`], in the memory of an order that is not needed any more, or with entries of another width.
+    pub fn reusing(
+        mut order: Saturation<L>,
+        frame: &'a Frame<'_>,
+        interrupt: Interrupt,
+    ) -> Result<Self, Unsaturated<L>> {
         let execution = frame.execution();
         debug_assert!(execution.events().iter().all(|event| !event.kind.reads() || event.source != EventId::NONE));
         order.restart(execution.starts(), |event| frame.predecessors(event));
         let mut rules = StoreRules::new(frame, &order);
-        let mut interleaving = Interleaving::new(execution);
+        let mut interleaving: Interleaving<'_, L> = Interleaving::new(execution);
         let mut forced = false;
         let ages = Ages::new(frame);
         loop {
@@ -123,7 +130,7 @@ impl<'a> Saturated<'a> {
             interleaving.go(event);
         }
         if !interleaving.is_complete() {
-            return Err(Unsaturated::Stuck(interleaving.next().to_vec()));
+            return Err(Unsaturated::Stuck(interleaving.next().collect()));
         }
         let witness = (!forced).then(|| interleaving.line().collect());
         Ok(Self { order, rules, witness })

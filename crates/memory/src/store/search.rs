@@ -21,9 +21,10 @@
 //! Invariants: the events that went are an interleaving, and closed under the order (no event that went comes after one
 //! that did not). The order has only edges that follow from the current assumptions.
 
-use certificate::limits::{check_room, growth};
+use certificate::limits::check_room;
 use certificate::{Derivation, Evidence, GaveUp};
 use history::Execution;
+use order::lanes::Lane;
 use order::saturation::{Conflict, Derived, Mark, NONE};
 use order::{Cycles, Saturation};
 use rustc_hash::FxHashMap;
@@ -87,12 +88,12 @@ struct Assumption {
 struct NoInterleaving;
 
 /// The search. See the module.
-pub struct Search<'a> {
+pub struct Search<'a, L = u32> {
     frame: &'a Frame<'a>,
     execution: &'a Execution,
-    order: Saturation,
-    rules: StoreRules<'a>,
-    interleaving: Interleaving<'a>,
+    order: Saturation<L>,
+    rules: StoreRules<'a, L>,
+    interleaving: Interleaving<'a, L>,
     /// The number of edges that depend on no assumption.
     known: u32,
     assumptions: Vec<Assumption>,
@@ -108,9 +109,9 @@ pub struct Search<'a> {
     pub effort: Effort,
 }
 
-impl<'a> Search<'a> {
+impl<'a, L: Lane> Search<'a, L> {
     /// A search in a saturated order.
-    pub fn new(frame: &'a Frame<'a>, saturated: Saturated<'a>) -> Self {
+    pub fn new(frame: &'a Frame<'a>, saturated: Saturated<'a, L>) -> Self {
         let Saturated { mut order, rules, .. } = saturated;
         let execution = frame.execution();
         order.record();
@@ -157,8 +158,7 @@ impl<'a> Search<'a> {
                 return Ok(Some(Outcome::Found(self.interleaving.line().collect())));
             }
             interrupt.check()?;
-            let tables = self.order.recorded().map(|(length, capacity, bytes)| growth(length, capacity, bytes));
-            check_room(tables.into_iter().max().unwrap_or(0))?;
+            check_room(self.order.room_to_record())?;
             if self.effort.deadlocks == end {
                 return Ok(None);
             }
@@ -181,7 +181,7 @@ impl<'a> Search<'a> {
 
     /// Drops all assumptions, and all edges that depend on them. Edges by lemmas without assumptions stay. Returns the
     /// order, which then has only edges that follow from the execution.
-    pub fn restart(&mut self) -> &Saturation {
+    pub fn restart(&mut self) -> &Saturation<L> {
         if let Some(first) = self.assumptions.first() {
             self.order.undo(first.mark);
             self.assumptions.clear();
@@ -194,7 +194,7 @@ impl<'a> Search<'a> {
     }
 
     /// The order, when the search is over.
-    pub fn into_order(self) -> Saturation {
+    pub fn into_order(self) -> Saturation<L> {
         self.order
     }
 
@@ -203,8 +203,7 @@ impl<'a> Search<'a> {
         let Self { frame, order, interleaving, hints, .. } = self;
         let urgency = |write: u32| {
             let readers = frame.readers(order, write);
-            let past = |&read: &u32| order.clock(read).iter().map(|&end| u64::from(end)).sum::<u64>();
-            readers.iter().map(past).sum::<u64>() / readers.len().max(1) as u64
+            readers.iter().map(|&read| order.sum(read)).sum::<u64>() / readers.len().max(1) as u64
         };
         while let Some(event) = interleaving.advance(|event, gone| missing(frame, order, hints, event, gone), urgency) {
             interleaving.go(event);
@@ -218,10 +217,9 @@ impl<'a> Search<'a> {
         let waits = |event: u32| missing(self.frame, &self.order, &self.hints, event, gone).is_none();
         self.interleaving
             .next()
-            .iter()
             .zip(ends)
-            .filter(|&(&next, &end)| next < end && waits(next))
-            .map(|(&write, _)| {
+            .filter(|&(next, &end)| next < end && waits(next))
+            .map(|(write, _)| {
                 let location = self.execution.events()[write as usize].location.index();
                 Waiter { current: self.interleaving.current(location), write }
             })
@@ -397,16 +395,16 @@ impl<'a> Search<'a> {
 }
 
 /// A predecessor of an event, outside its thread, that did not go yet.
-fn missing(
+fn missing<L: Lane>(
     frame: &Frame<'_>,
-    order: &Saturation,
+    order: &Saturation<L>,
     hints: &FxHashMap<u32, Vec<u32>>,
     event: u32,
-    gone: Gone<'_>,
+    gone: Gone<'_, L>,
 ) -> Option<u32> {
     let (clock, chain) = (order.clock(event), order.chain(event));
     if let Some(lane) = gone.first_behind(clock, chain) {
-        return Some(clock[lane] - 1);
+        return Some(order.end(clock[lane], lane) - 1);
     }
     if hints.is_empty() || !frame.execution().events()[event as usize].kind.writes() {
         return None;

@@ -5,16 +5,59 @@
 //!
 //! Invariant: to take back all that was recorded after a [`Place`], the last first, restores the clocks of that place.
 
-use crate::lanes::{Block, bits};
+use crate::lanes::{Block, Lane, bits};
 
 /// The trail. See the [module](self).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trail {
     /// The blocks that changed, and which lanes of each.
-    blocks: Vec<u32>,
-    lanes: Vec<u16>,
+    blocks: Pieces<u32>,
+    lanes: Pieces<u16>,
     /// By how much each of these lanes grew.
-    growths: Vec<u16>,
+    growths: Pieces<u16>,
+}
+
+/// A stack that is stored in pieces. So it takes no more memory than what it has, and is never copied.
+#[derive(Clone, Debug, Default)]
+struct Pieces<T> {
+    full: Vec<Vec<T>>,
+    last: Vec<T>,
+}
+
+/// How many items a piece has.
+const PIECE: usize = 1 << 20;
+
+impl<T> Pieces<T> {
+    fn len(&self) -> usize {
+        self.full.len() * PIECE + self.last.len()
+    }
+
+    fn clear(&mut self) {
+        self.full.clear();
+        self.last.clear();
+    }
+
+    #[inline]
+    fn push(&mut self, item: T) {
+        if self.last.len() == PIECE {
+            self.full.push(std::mem::replace(&mut self.last, Vec::with_capacity(PIECE)));
+        }
+        self.last.push(item);
+    }
+
+    fn pop(&mut self) -> Option<T> {
+        if self.last.is_empty() {
+            self.last = self.full.pop()?;
+        }
+        self.last.pop()
+    }
+
+    /// How many bytes are allocated soon.
+    fn room(&self) -> usize {
+        let capacity = self.last.capacity();
+        let is_soon = self.last.len() >= capacity - capacity / 8;
+        if is_soon { PIECE.min(2 * capacity) * size_of::<T>() } else { 0 }
+    }
 }
 
 /// A place on the trail: how many blocks were recorded.
@@ -32,39 +75,41 @@ impl Trail {
         Place(self.blocks.len())
     }
 
-    /// Of each table: how many items it has, for how many it has room, and how many bytes an item takes.
-    pub(super) fn tables(&self) -> [(usize, usize, usize); 3] {
-        let Self { blocks, lanes, growths } = self;
-        [
-            (blocks.len(), blocks.capacity(), size_of::<u32>()),
-            (lanes.len(), lanes.capacity(), size_of::<u16>()),
-            (growths.len(), growths.capacity(), size_of::<u16>()),
-        ]
+    /// How many bytes are allocated soon.
+    pub(super) fn room(&self) -> usize {
+        self.blocks.room() + self.lanes.room() + self.growths.room()
     }
 
     /// Records that a block changes in some lanes.
     #[cold]
-    pub(super) fn record(&mut self, block: usize, mut lanes: u32, old: &Block, new: &Block) {
+    pub(super) fn record<L: Lane>(&mut self, block: usize, mut lanes: u32, old: &Block<L>, new: &Block<L>) {
         let mut recorded = 0;
         while lanes != 0 {
             self.blocks.push(block as u32);
             self.lanes.push(lanes as u16);
             let limit = u32::from(u16::MAX);
-            let left = |lane: usize| new[lane] - old[lane] - recorded;
-            self.growths.extend(bits(u64::from(lanes)).map(|lane| left(lane).min(limit) as u16));
+            let left = |lane: usize| new[lane].growth(old[lane]) - recorded;
+            for lane in bits(u64::from(lanes)) {
+                self.growths.push(left(lane).min(limit) as u16);
+            }
             lanes = bits(u64::from(lanes)).filter(|&lane| left(lane) > limit).fold(0, |all, lane| all | 1 << lane);
             recorded += limit;
         }
     }
 
     /// Takes back everything since a place.
-    pub(super) fn undo(&mut self, place: Place, clocks: &mut [Block]) {
+    pub(super) fn undo<L: Lane>(&mut self, place: Place, clocks: &mut [Block<L>]) {
         while self.blocks.len() > place.0
             && let (Some(block), Some(lanes)) = (self.blocks.pop(), self.lanes.pop())
         {
-            let begin = self.growths.len() - lanes.count_ones() as usize;
-            for (lane, growth) in bits(u64::from(lanes)).zip(self.growths.drain(begin..)) {
-                clocks[block as usize][lane] -= u32::from(growth);
+            let mut left = lanes;
+            while left != 0
+                && let Some(growth) = self.growths.pop()
+            {
+                let lane = left.ilog2() as usize;
+                left ^= 1 << lane;
+                let entry = &mut clocks[block as usize][lane];
+                *entry = entry.less(growth);
             }
         }
     }
@@ -107,6 +152,6 @@ mod tests {
                 assert_eq!(clocks, before);
             }
         }
-        assert!(trail.tables().iter().all(|&(length, ..)| length == 0));
+        assert_eq!([trail.blocks.len(), trail.lanes.len(), trail.growths.len()], [0; 3]);
     }
 }
