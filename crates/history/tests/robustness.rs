@@ -3,8 +3,10 @@
 
 mod common;
 
+use std::io::Cursor;
+
 use common::{Profile, Random, print, random_history, random_transactions};
-use history::format::{Format, Writer, fuzz};
+use history::format::{Format, ReadOptions, Writer, fuzz, read_sized};
 
 type Target = (fn(&[u8]), Option<Format>);
 
@@ -188,5 +190,19 @@ fn damaged_records() {
         mutate(&mut random, &mut bytes);
         fuzz::foreign(&bytes);
         fuzz::detect(&bytes);
+    }
+}
+
+/// A file may grow between the moment when its size is asked for and the moment when it is read.
+#[test]
+fn an_input_that_is_longer_than_it_said_is_read_to_its_end() {
+    let text = "[0] w x 1\n[1] r x 1\n".repeat(20_000);
+    for size in [0, 1, 5, 6, 7, 9, 10, 20, 1_000, text.len() - 1, text.len(), text.len() + 1] {
+        for format in [None, Some(Format::Text)] {
+            let options = ReadOptions { format, ..ReadOptions::default() };
+            let input = Box::new(Cursor::new(text.clone()));
+            let history = read_sized(input, Some(size as u64), options).next().expect("a history");
+            assert_eq!(history.expect("a good one").operations().len(), 40_000, "size {size}");
+        }
     }
 }

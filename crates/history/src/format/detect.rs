@@ -4,7 +4,7 @@
 //! that might be a history of some format is read in that format, and its errors are those of that format. A file that
 //! was found in a directory must meet a stricter test: its first line must have the form of a history.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
 
@@ -36,7 +36,8 @@ pub fn looks_like_history(path: &Path) -> io::Result<bool> {
         return Ok(super::is_cobra_folder(path) || super::is_client_folder(path));
     }
     let file = File::open(path)?;
-    let Ok(mut input) = Input::new(Box::new(file), None) else {
+    let size = file.metadata().ok().filter(Metadata::is_file).map(|metadata| metadata.len());
+    let Ok(mut input) = Input::new(Box::new(file), size) else {
         return Ok(false);
     };
     let judge = |bytes: &[u8], is_all| judge(bytes, is_all).map(|judgement| judgement.is(|guess| guess.is_certain));

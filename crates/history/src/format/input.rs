@@ -113,20 +113,7 @@ impl Packing {
 
 impl Input {
     /// The stream, decompressed if it begins like gzip or zstd. `size` is the size of the file, if it is a plain file.
-    pub fn new(reader: Box<dyn Read + Send>, size: Option<u64>) -> Result<Self, InputError> {
-        Self::with_buffer(reader, size, CHUNK)
-    }
-
-    /// The same for a content that is in memory. It does not grow, so a small one needs no large buffer.
-    pub fn of_content(content: Vec<u8>) -> Result<Self, InputError> {
-        // The last byte stays free: a full buffer would have to be emptied before it is known that this is the end.
-        let buffer =
-            if Packing::of(&content[..content.len().min(MAGIC)]).is_some() { CHUNK } else { content.len() + 1 };
-        let size = content.len() as u64;
-        Self::with_buffer(Box::new(Cursor::new(content)), Some(size), buffer.min(CHUNK))
-    }
-
-    fn with_buffer(mut reader: Box<dyn Read + Send>, size: Option<u64>, buffer: usize) -> Result<Self, InputError> {
+    pub fn new(mut reader: Box<dyn Read + Send>, size: Option<u64>) -> Result<Self, InputError> {
         let mut magic = Vec::with_capacity(MAGIC);
         let begun = reader.by_ref().take(MAGIC as u64).read_to_end(&mut magic);
         let packing = Packing::of(&magic);
@@ -137,6 +124,9 @@ impl Input {
         });
         let reader = decoded.map_err(|fault| fault.in_line(1, b""))?;
         let remaining = size.filter(|_| packing.is_none());
+        // To clear a large buffer takes longer than to read a small file. The last byte stays free: a full buffer would
+        // have to be emptied before it is known that this is the end.
+        let buffer = remaining.map_or(CHUNK, |size| CHUNK.min(size.min(CHUNK as u64) as usize + 1));
         Ok(Self {
             reader,
             buffer: vec![0; buffer],
@@ -365,6 +355,10 @@ impl Input {
 
     fn read_more(&mut self) -> Result<(), Fault> {
         self.refills += 1;
+        // The file has grown since its size was asked for.
+        if self.filled == self.buffer.len() && self.filled < CHUNK {
+            self.buffer.resize(CHUNK, 0);
+        }
         loop {
             match self.reader.read(&mut self.buffer[self.filled..]) {
                 Ok(0) => {

@@ -72,7 +72,7 @@ mod untimed;
 mod write;
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -348,7 +348,8 @@ fn table_state(_: TableInput, format: Format, _: &ReadOptions) -> Result<State, 
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read_bytes(content: Vec<u8>, options: &ReadOptions) -> Reader {
-    begin(Input::of_content(content), options.clone())
+    let size = content.len() as u64;
+    read_sized(Box::new(Cursor::new(content)), Some(size), options.clone())
 }
 
 /// Whether a history of this format is a folder.

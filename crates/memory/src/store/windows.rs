@@ -3,8 +3,10 @@
 //! Take a beginning of an execution that is an interleaving. The rest is an execution again: a read whose source is in
 //! the beginning must read the value that is in memory, so its source becomes the initial write. Hence a *window*, the
 //! next events of each thread, is saturated and searched as an execution of its own, which is small enough for the
-//! cache. The first part of the interleaving that is found for the window is taken, and the next window begins there.
-//! The remaining part was look-ahead: it makes sure that the first part fits the events that follow.
+//! cache. A part of the interleaving that is found for the window is [taken](Part::take), and the next window begins
+//! there. The last events of each thread are look-ahead: they make sure that what is taken fits the events that follow.
+//! Every thread has its own look-ahead. A prefix of the interleaving would not do: where threads meet seldom, some of
+//! them run to the end of the window in it, and so before events of other threads that are beyond the window.
 //!
 //! A window is closed under sources: a thread stops before a read whose source is not in it. A write in it, or in
 //! memory when it begins, may have readers beyond it. The first such reader in each thread, the *echo* of the write, is
@@ -16,8 +18,8 @@
 //! some writes are *left* in their buffers although later events of their threads were taken. They belong to the next
 //! window. An echo of a write that is still in the buffer of the same thread reads from the buffer.
 //!
-//! Echoes are never taken, since other events of their threads come before them. So events are taken only up to the
-//! first write that overwrites a write with an echo.
+//! Echoes are never taken, since other events of their threads come before them. So no write is taken that overwrites
+//! a write with an echo.
 //!
 //! An interleaving is a memory order of `tso`, and that is one of `pso`. The fewer pairs are relaxed, the fewer chains
 //! a window has. So all windows are searched for an interleaving at first. From the first window on that has none,
@@ -26,35 +28,41 @@
 //! If a window has no interleaving (with all pairs relaxed that the model relaxes), either the events that were taken
 //! were in a wrong order, or the execution has no interleaving. To prove the latter, the window and the one before it
 //! are saturated together, without reads of earlier writes. If that leads to no conflict, some of the taken events are
-//! given back, and windows become larger. If no events were taken, the answer is that nothing is known.
+//! given back, and the look-ahead becomes longer, and then the windows larger. If no events were taken, the answer is
+//! that nothing is known.
 //!
 //! The two halves of an execution are decided at the same time, if a [cut](Cut) between them can be guessed.
 //!
 //! Invariant: the events that were taken are an interleaving, and no write among them that still has readers to come is
 //! overwritten.
 
+mod part;
+
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use certificate::{Derivation, GaveUp};
-use history::execution::{Event, EventId, Kind, LocationId, ThreadId};
-use history::{Execution, MemoryOrder};
+use history::Execution;
+use history::execution::LocationId;
 use order::Saturation;
-use order::lanes::lanes;
 use order::saturation::NONE;
 
-use super::cycle_of;
 use super::frame::{Frame, Relaxation};
 use super::saturate::{Saturated, Unsaturated};
 use super::search::{Outcome, Search};
 use crate::writes::Readers;
-use crate::{Limits, check_room_for, join_helper, spawn_helper, tso};
+use crate::{Limits, join_helper, spawn_helper};
+use part::{Early, Part};
 
 /// The fewest events of a window in total, and of each thread.
 const MIN_EVENTS: usize = 1 << 14;
 const MIN_EVENTS_PER_THREAD: usize = 1 << 10;
-/// How many events of each thread are look-ahead, on average.
+/// How many events of each thread are look-ahead.
 const LOOK_AHEAD: usize = 1 << 6;
+/// If the look-ahead would be more than this part of a window, the window becomes larger.
+const WINDOWS_PER_LOOK_AHEAD: usize = 4;
+/// A thread waits for others if less than this part of its events in a window was taken.
+const WAITS: u32 = 8;
 /// For every so many events of a window, its threads may wait for each other once, if more pairs may be relaxed.
 const EVENTS_PER_DEADLOCK: usize = 1 << 6;
 /// If pairs may be relaxed, a second window in which a cut is guessed is at most this part of an execution.
@@ -265,24 +273,28 @@ impl Windows<'_> {
         None
     }
 
-    /// How many events a window usually has, and how many of them are look-ahead. With a buffer for each thread and
-    /// location, nearly every write of a window may be in a chain of its own. Such windows are short.
+    /// How many events a window usually has, and how many of each thread are look-ahead. With a buffer for each thread
+    /// and location, nearly every write of a window may be in a chain of its own. Such windows are short.
     fn usual(&self, relaxation: Relaxation) -> (usize, usize) {
-        let threads = self.execution.thread_count();
         match relaxation {
-            Relaxation::Nothing | Relaxation::WriteRead => (self.size, LOOK_AHEAD * threads),
+            Relaxation::Nothing | Relaxation::WriteRead => (self.size, LOOK_AHEAD),
             Relaxation::WriteAny => {
-                let size = (BUFFERED_EVENTS * threads).clamp(MIN_BUFFERED_EVENTS, MAX_BUFFERED_EVENTS);
-                (self.size.min(size), BUFFERED_LOOK_AHEAD * threads)
+                let size = BUFFERED_EVENTS * self.execution.thread_count();
+                (self.size.min(size.clamp(MIN_BUFFERED_EVENTS, MAX_BUFFERED_EVENTS)), BUFFERED_LOOK_AHEAD)
             }
         }
+    }
+
+    /// The longest look-ahead of each thread that windows of a size have.
+    fn longest_look_ahead(&self, size: usize) -> usize {
+        size / (WINDOWS_PER_LOOK_AHEAD * self.execution.thread_count().max(1))
     }
 
     /// Looks for an interleaving of a part of the execution, until `is_over` is set.
     fn run(&self, span: &Span<'_>, is_over: &AtomicBool) -> Result<Answer, GaveUp> {
         let Self { execution, readers, limits, .. } = *self;
         let mut relaxation = Relaxation::Nothing;
-        // How many events a window has, and how many of them are look-ahead.
+        // How many events a window has, and how many of each thread are look-ahead.
         let mut usual = self.usual(relaxation);
         let (mut size, mut ahead) = usual;
         // How many events were taken when larger windows became necessary.
@@ -295,8 +307,10 @@ impl Windows<'_> {
         // What was still to come when those windows began of which events were taken, and how many events had been
         // taken then.
         let mut begins: Vec<(Rest, usize)> = Vec::new();
+        // The last window of which events were taken, and its interleaving.
+        let mut last: Option<(Window, Vec<u32>)> = None;
         while !is_over.load(Ordering::Relaxed) {
-            let before = begins.last().map(|(before, _)| before);
+            let before = last.as_ref().map(|(window, _)| window);
             let window = Window { ends: ends(execution, readers, span, &rest, before, size), rest: rest.clone() };
             let is_last = window.ends == span.ends;
             part.find_echoes(&window, readers, &memory);
@@ -317,6 +331,19 @@ impl Windows<'_> {
                 }
                 Err(Halted::Paused) => return Ok(Answer::Nothing),
                 Err(Halted::Refuted) => {
+                    if 2 * ahead <= self.longest_look_ahead(size)
+                        && let (Some((window, found)), Some(&(_, taken))) = (&last, begins.last())
+                    {
+                        // Perhaps too much was taken of the window before.
+                        ahead *= 2;
+                        trouble = trouble.max(line.len());
+                        self.give_back(&mut line, taken, span, &mut memory);
+                        part.find_echoes(window, readers, &memory);
+                        part.take(window, found, ahead, &mut memory, &mut line);
+                        rest = window.rest.without(&line[taken..], execution);
+                        continue;
+                    }
+                    last = None;
                     let before = begins.pop();
                     let since = before.as_ref().map_or(&rest, |(before, _)| before).clone();
                     let window = Window { rest: since, ends: window.ends };
@@ -335,13 +362,12 @@ impl Windows<'_> {
                         (begin, taken) = before;
                     }
                     trouble = trouble.max(line.len());
-                    line.truncate(taken);
-                    memory.clone_from(span.memory);
-                    for &event in &line {
-                        memory.go(execution, event);
-                    }
+                    self.give_back(&mut line, taken, span, &mut memory);
                     rest = begin;
-                    (size, ahead) = ((2 * size).min(execution.len()), (2 * ahead).min(execution.len()));
+                    ahead = (2 * ahead).min(execution.len());
+                    if ahead > self.longest_look_ahead(size) {
+                        size = (2 * size).min(execution.len());
+                    }
                     continue;
                 }
             };
@@ -350,18 +376,7 @@ impl Windows<'_> {
                 line.extend(found.iter().filter(|&&event| event != NONE));
                 return Ok(Answer::Found(line, relaxation));
             }
-            let wanted = found.len() - ahead.min(found.len() / 2);
-            for &event in found[..wanted].iter().filter(|&&event| event != NONE) {
-                let access = execution.events()[event as usize];
-                if access.kind.writes() {
-                    let current = &mut memory.0[access.location.index()];
-                    if part.has_echo(*current) {
-                        break;
-                    }
-                    *current = event as usize;
-                }
-                line.push(event);
-            }
+            part.take(&window, &found, ahead, &mut memory, &mut line);
             rest = window.rest.without(&line[taken..], execution);
             if (line.len() - taken) * 8 < size {
                 // Threads that wait for events far apart need a larger window.
@@ -369,11 +384,22 @@ impl Windows<'_> {
                 trouble = trouble.max(line.len());
             } else if line.len() > trouble + size {
                 // Larger windows are not necessary any more. Each time, more events were taken, so this ends.
-                (size, ahead) = ((size / 2).max(usual.0), (ahead / 2).max(usual.1));
+                size = (size / 2).max(usual.0);
+                ahead = ahead.min(self.longest_look_ahead(size)).max(usual.1);
             }
-            begins.push((window.rest, taken));
+            begins.push((window.rest.clone(), taken));
+            last = Some((window, found));
         }
         Ok(Answer::Nothing)
+    }
+
+    /// Gives all events back but the first so many that were taken.
+    fn give_back(&self, line: &mut Vec<u32>, taken: usize, span: &Span<'_>, memory: &mut Memory) {
+        line.truncate(taken);
+        memory.clone_from(span.memory);
+        for &event in &*line {
+            memory.go(self.execution, event);
+        }
     }
 }
 
@@ -431,22 +457,26 @@ fn interleaving(order: &mut Saturation, frame: &Frame<'_>, limits: &Limits) -> R
     }
 }
 
-/// Where a window of about that size ends in each thread. Threads share its events in proportion to how many of each
-/// were taken of the window before.
+/// Where a window of about that size ends in each thread. Threads share its events in proportion to how many each still
+/// has, so they come to their ends together. A thread of which little was taken the last time waits for others.
 fn ends(
     execution: &Execution,
     readers: &Readers,
     span: &Span<'_>,
     rest: &Rest,
-    before: Option<&Rest>,
+    last: Option<&Window>,
     size: usize,
 ) -> Vec<u32> {
     let (limits, next) = (&span.ends, &rest.next);
-    // One is added, so that no thread is left out.
-    let share = |thread: usize| match before {
-        _ if next[thread] == limits[thread] => 0,
-        Some(before) => u64::from(next[thread] - before.next[thread]) + 1,
-        None => 1,
+    let has_waited = |thread: usize| {
+        last.is_some_and(|last| {
+            let begin = last.rest.next[thread];
+            (next[thread] - begin) < (last.ends[thread] - begin).div_ceil(WAITS)
+        })
+    };
+    let share = |thread: usize| match u64::from(limits[thread] - next[thread]) {
+        left if has_waited(thread) => left.min(1),
+        left => left,
     };
     let shares: Vec<u64> = (0..next.len()).map(share).collect();
     let all = shares.iter().sum::<u64>().max(1);
@@ -479,235 +509,6 @@ fn close_under_sources(execution: &Execution, readers: &Readers, begins: &[u32],
         }
         ends[thread] = ends[thread].min(cut);
     }
-}
-
-/// What becomes of a read in a window whose source is before the window.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-enum Early {
-    /// It reads the initial write.
-    Initial,
-    /// It is left out.
-    LeftOut,
-    /// It is left out, and locations keep their numbers, because the window is to be explained.
-    Explained,
-}
-
-/// A window as an execution, whose memory is used again for the next.
-struct Part<'a> {
-    whole: &'a Execution,
-    execution: Execution,
-    /// The number of each location in the part; [`NONE`] if it has none.
-    numbers: Vec<u32>,
-    /// The locations that have one.
-    numbered: Vec<LocationId>,
-    /// The echoes: reads beyond the window, each with the thread at whose end it is added.
-    echoes: Vec<(u32, u32)>,
-    /// The number in the execution of each event of the part; [`NONE`] for an echo.
-    origins: Vec<u32>,
-    /// How many windows there were. By location: the last window in which the readers of the write in memory were
-    /// looked for.
-    windows: u32,
-    heard: Vec<u32>,
-    /// By slot of a write: the last window in which it had an echo.
-    echoed: Vec<u32>,
-    /// By location: twice the number of the last window that writes it, and one more if the window has several writes.
-    written: Vec<u32>,
-}
-
-impl<'a> Part<'a> {
-    fn new(whole: &'a Execution, readers: &Readers) -> Self {
-        Self {
-            whole,
-            execution: Execution::default(),
-            numbers: vec![NONE; whole.location_count()],
-            numbered: Vec::new(),
-            echoes: Vec::new(),
-            origins: Vec::new(),
-            windows: 0,
-            heard: vec![0; whole.location_count()],
-            echoed: vec![0; readers.slot_count()],
-            written: vec![0; whole.location_count()],
-        }
-    }
-
-    /// Finds the echoes of a window.
-    fn find_echoes(&mut self, window: &Window, readers: &Readers, memory: &Memory) {
-        self.echoes.clear();
-        self.windows += 1;
-        let once = 2 * self.windows;
-        for event in window.events().map(|id| self.whole.events()[id as usize]).filter(|event| event.kind.writes()) {
-            let written = &mut self.written[event.location.index()];
-            *written = once + u32::from(*written >= once);
-        }
-        for id in window.events() {
-            let event = self.whole.events()[id as usize];
-            if event.kind.writes() {
-                // The only write of a location is not overwritten in the window. If there are many locations, most
-                // writes have readers beyond the window.
-                if self.written[event.location.index()] > once {
-                    self.find_echoes_of(id as usize, readers, window);
-                }
-                let location = event.location.index();
-                if self.heard[location] != self.windows {
-                    self.heard[location] = self.windows;
-                    self.find_echoes_of(memory.0[location], readers, window);
-                }
-            }
-        }
-        self.echoes.sort_unstable();
-    }
-
-    /// Adds echoes to the last window before a cut, so that memory has the right content at the cut. At the end of each
-    /// thread that writes a location, it adds a read that comes after the cut and reads the write that must be in
-    /// memory.
-    fn find_echoes_after_cut(&mut self, window: &Window, cut: &Cut) {
-        for id in window.events() {
-            let event = self.whole.events()[id as usize];
-            if event.kind.writes() && cut.reads[event.location.index()] != NONE {
-                self.echoes.push((self.whole.threads()[id as usize].0, cut.reads[event.location.index()]));
-            }
-        }
-        self.echoes.sort_unstable();
-        self.echoes.dedup();
-    }
-
-    /// Whether the write of a slot has an echo in the window.
-    fn has_echo(&self, slot: usize) -> bool {
-        self.echoed[slot] == self.windows
-    }
-
-    /// Finds the echoes of the write of a slot.
-    fn find_echoes_of(&mut self, slot: usize, readers: &Readers, window: &Window) {
-        let mut reads = readers.slot(slot);
-        while let Some(&read) = reads.first() {
-            let thread = self.whole.threads()[read as usize].index();
-            let past = if read < window.ends[thread] {
-                window.ends[thread]
-            } else {
-                self.echoes.push((thread as u32, read));
-                self.echoed[slot] = self.windows;
-                self.whole.starts()[thread + 1]
-            };
-            reads = &reads[reads.partition_point(|&read| read < past)..];
-        }
-    }
-
-    /// An interleaving of a window and of the echoes that were found: the numbers of its events in the execution, and
-    /// [`NONE`] for each echo. The memory of `order` is used again.
-    fn search(
-        &mut self,
-        window: &Window,
-        relaxation: Relaxation,
-        order: &mut Saturation,
-        limits: &Limits,
-    ) -> Result<Vec<u32>, Halted> {
-        let execution = self.fill(window, Early::Initial);
-        if relaxation == Relaxation::Nothing {
-            let line = interleaving(order, &Frame::sequential(execution), limits)?;
-            return Ok(line.into_iter().map(|event| self.origins[event as usize]).collect());
-        }
-        let Ok((frame, numbers)) = tso::numbered_frame(execution, relaxation) else { return Err(Halted::Refuted) };
-        check_room_for(lanes(frame.execution().thread_count()), frame.execution().len())?;
-        let line = interleaving(order, &frame, limits)?;
-        let mut origins = vec![NONE; numbers.len()];
-        for (&number, &origin) in numbers.iter().zip(&self.origins) {
-            origins[number as usize] = origin;
-        }
-        Ok(line.into_iter().map(|event| origins[event as usize]).collect())
-    }
-
-    /// A cycle of what is forced in a window, whatever came before it. `None` if there is no cycle.
-    fn explain(
-        &mut self,
-        window: &Window,
-        relaxation: Relaxation,
-        limits: &Limits,
-    ) -> Result<Option<Derivation>, GaveUp> {
-        let execution = self.fill(window, Early::Explained);
-        let frame = match relaxation {
-            Relaxation::Nothing => Ok(Frame::sequential(execution)),
-            _ => tso::numbered_frame(execution, relaxation).map(|(frame, _)| frame),
-        };
-        let frame = match frame {
-            Ok(frame) => frame,
-            Err(cycle) => return Ok(Some(cycle)),
-        };
-        check_room_for(lanes(frame.execution().thread_count()), frame.execution().len())?;
-        match Saturated::new(&frame, limits.interrupt) {
-            Ok(_) => Ok(None),
-            Err(unsaturated) => cycle_of(&frame, &unsaturated).map(Some),
-        }
-    }
-
-    /// The execution of a window and of the echoes that were found.
-    fn fill(&mut self, window: &Window, early: Early) -> &Execution {
-        let Self { whole, execution, numbers, numbered, echoes, origins, .. } = self;
-        let Rest { next, left } = &window.rest;
-        let mut ranges = Vec::with_capacity(next.len());
-        // By thread: the difference between the number of an event in the part and its number in the execution. The
-        // same for a write that is left, and its place among those that are left.
-        let mut offsets = Vec::with_capacity(next.len());
-        let (mut count, mut heard, mut waiting) = (0u32, 0, 0);
-        for (thread, (&begin, &end)) in next.iter().zip(&window.ends).enumerate() {
-            let (first, first_left) = (heard, waiting);
-            heard += echoes[first..].partition_point(|&(at, _)| at as usize == thread);
-            waiting += left[first_left..].partition_point(|&event| event < begin);
-            ranges.push((first_left..waiting, begin..end, first..heard));
-            let before = count.wrapping_sub(first_left as u32);
-            count += (waiting - first_left) as u32;
-            offsets.push((count.wrapping_sub(begin), before));
-            count += end - begin + (heard - first) as u32;
-        }
-        for location in numbered.drain(..) {
-            numbers[location.index()] = NONE;
-        }
-        origins.clear();
-        let echoes = &*echoes;
-        let events = (0u32..).zip(ranges).flat_map(|(thread, (waiting, own, heard))| {
-            let own = left[waiting].iter().copied().chain(own);
-            let heard = echoes[heard].iter().map(|&(_, read)| read);
-            own.map(|id| (id, false)).chain(heard.map(|id| (id, true))).map(move |(id, is_echo)| (thread, id, is_echo))
-        });
-        let parts = events.map(|(thread, id, is_echo)| {
-            let mut event = whole.events()[id as usize];
-            origins.push(if is_echo { NONE } else { id });
-            if is_echo {
-                event.kind = Kind::Read;
-            }
-            if event.source.is_event() {
-                let source = event.source.0;
-                let home = whole.threads()[source as usize].index();
-                let (offset, before) = offsets[home];
-                event = if source >= next[home] {
-                    Event { source: EventId(source.wrapping_add(offset)), ..event }
-                } else if let Ok(place) = left.binary_search(&source) {
-                    Event { source: EventId(before.wrapping_add(place as u32)), ..event }
-                } else {
-                    match early {
-                        Early::Initial => Event { source: EventId::INIT, ..event },
-                        Early::LeftOut | Early::Explained => without_read(event),
-                    }
-                };
-            }
-            if early != Early::Explained && event.location != LocationId::NONE {
-                let number = &mut numbers[event.location.index()];
-                if *number == NONE {
-                    *number = numbered.len() as u32;
-                    numbered.push(event.location);
-                }
-                event.location = LocationId(*number);
-            }
-            (ThreadId(thread), event, whole.operations()[id as usize])
-        });
-        execution.refill(whole.thread_count(), parts);
-        execution
-    }
-}
-
-/// The same event without its read. A read becomes a fence that orders nothing that the read does not order.
-fn without_read(event: Event) -> Event {
-    let order = if event.kind == Kind::Read { MemoryOrder::Acquire } else { event.order };
-    Event { order, ..event.without_read() }
 }
 
 #[cfg(test)]
