@@ -41,7 +41,8 @@ pub fn effort(choices: &Choices<'_>, interrupt: Interrupt) -> (Line, Effort) {
 
 /// How far an enumeration went back in the second half of its choices, and some before.
 struct Back {
-    /// To how few chosen pairs it went back since the last power of two of choices, and since the one before until then.
+    /// To how few chosen pairs it went back since the last power of two of choices, and between the one before and
+    /// that one.
     since: [usize; 2],
 }
 

@@ -19,8 +19,8 @@ pub(crate) fn file(paper: &str) -> &'static str {
 }
 
 /// Replaces the results on the pages in `docs` by those of runs in these folders, and the plots with them. Of each
-/// experiment the first run counts that is finished. The page of the first papers compares the experiments of all papers.
-/// `note` is what is to be said of the runs.
+/// experiment the first run counts that is finished. The page of the first papers compares the experiments of all
+/// papers. `note` is what is to be said of the runs.
 ///
 /// The error says which file cannot be read or written, which page has no place for results, or which experiment has
 /// no finished run.

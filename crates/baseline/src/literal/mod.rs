@@ -14,8 +14,8 @@
 //!
 //! The papers define relations, and no data structures. Here a [`Relation`] has one row of bits for each event, and is
 //! kept closed as pairs are added. wSC+DBCOP can also be run on the saturation of the crate `memory`
-//! ([`Algorithm::WscDbcopLent`]), so that a comparison does not depend on how well the relation is kept. [`formula`] and
-//! [`tried`] tell where the time goes.
+//! ([`Algorithm::WscDbcopLent`]), so that a comparison does not depend on how well the relation is kept. [`formula`]
+//! and [`tried`] tell where the time goes.
 
 mod accesses;
 mod buffers;

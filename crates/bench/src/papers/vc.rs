@@ -219,7 +219,8 @@ impl Experiment for Streams {
             (
                 true,
                 format!(
-                    "in program order the exact monitor takes {each:.0} ns an operation, and {more:.0} ns more for a late one"
+                    "in program order the exact monitor takes {each:.0} ns an operation, and {more:.0} ns more for a \
+                     late one"
                 ),
             ),
         ])
@@ -229,8 +230,8 @@ impl Experiment for Streams {
         "4 cores, 400 operations, 8 variables, half writes, blocks of one word; MI, MESI Two Level, MOESI Hammer and \
          MOESI AMD in turn. Seriatim is the exact monitor of `sc-observed`. With a certificate, the checker then makes \
          that of the recorded stream: a witness, or a cycle of constraints. A stream counts for Table 1 if it signals \
-         an error anywhere in it. It is late if it does so after the operation that closes the cycle. An operation is late if a later \
-         one of its core was performed before it."
+         an error anywhere in it. It is late if it does so after the operation that closes the cycle. An operation is \
+         late if a later one of its core was performed before it."
             .to_owned()
     }
 

@@ -118,8 +118,9 @@ impl Experiment for Times {
                 "Histories of 50 operations a thread, half of them violations.",
                 "As in Figure 7.",
                 "threads",
-                "With 12 and 16 threads DBCOP was given up after a few histories, of which it had left half undecided. So \
-                 its time is too high with 12: Figure 7 has it on valid histories, Figure 9 on violations.",
+                "With 12 and 16 threads DBCOP was given up after a few histories, of which it had left half \
+                 undecided. So its time is too high with 12: Figure 7 has it on valid histories, Figure 9 on \
+                 violations.",
             ),
             Self::Mix => (
                 "wsc-mix",

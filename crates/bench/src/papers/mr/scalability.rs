@@ -3,9 +3,9 @@
 //!
 //! A step is a return, at which the checker says whether the history so far is still possible. The limits of the paper
 //! (5, 25, 50, 75 and 100 s) are scaled by a factor. The column `seriatim` is the exact monitor of `monitor`, which
-//! answers the same question at each return; it is exact where SATURATE is silent. A monitor makes no witness. Who wants
-//! a certificate lets the checker make that of the recorded history at the end. So with a certificate, every step is
-//! later by the time that the certificate of the whole history takes. Figure 13 has the same measurement, with time
+//! answers the same question at each return; it is exact where SATURATE is silent. A monitor makes no witness. Who
+//! wants a certificate lets the checker make that of the recorded history at the end. So with a certificate, every step
+//! is later by the time that the certificate of the whole history takes. Figure 13 has the same measurement, with time
 //! divided by the square of the average number of values inside.
 
 use std::collections::HashMap;
