@@ -110,13 +110,15 @@ fn start<'a, T: 'a>(name: Option<String>, code: impl FnOnce() -> T + 'a) -> (Thr
     let run = runtime::expect();
     let result = Arc::new(Mutex::new(None));
     let slot = Arc::clone(&result);
-    let code: Box<dyn FnOnce() + 'a> = Box::new(move || {
+    let mut code = Some((code, slot));
+    let code: Box<dyn FnMut() + 'a> = Box::new(move || {
+        let Some((code, slot)) = code.take() else { return };
         let value = code();
         *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
     });
     // SAFETY: the caller joins the thread in time, and when a run is taken down, threads are in the order in which they
     // were made, the last one first.
-    let code = unsafe { mem::transmute::<Box<dyn FnOnce() + 'a>, Box<dyn FnOnce() + 'static>>(code) };
+    let code = unsafe { mem::transmute::<Box<dyn FnMut() + 'a>, Box<dyn FnMut() + 'static>>(code) };
     let place = Location::caller();
     let thread = run.spawn(place, |number| (Thread::new(number, name), code));
     run.step(Step::Spawn(thread.number()), Kind::Number, place);

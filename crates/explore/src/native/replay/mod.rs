@@ -304,8 +304,13 @@ impl Native {
         }
         if self.is_running && !is_left {
             self.run.finish();
-            let spawned = self.run.spawned.take();
-            self.run.enter(std::ptr::null(), || drop(spawned));
+            let spawned = &self.run.spawned;
+            self.run.enter(std::ptr::null(), || {
+                while !spawned.borrow().is_empty() {
+                    let last = spawned.borrow_mut().pop();
+                    drop(last);
+                }
+            });
         }
         self.is_running = false;
     }
@@ -317,16 +322,17 @@ impl Native {
         self.run.names.borrow_mut().clear();
         self.replayed = 0;
         self.is_running = true;
-        let code = Rc::clone(&self.code);
-        let context = Box::new(Context::new(Thread::first()));
-        self.create(Spawned { thread: 0, place: Location::caller(), context, code: Box::new(move || code()) });
+        let code: *const dyn Fn() = &raw const *self.code;
+        // SAFETY: this has the code as long as threads run.
+        let context = Box::new(Context::new(Thread::first(), Box::new(move || unsafe { (*code)() })));
+        self.create(Spawned { thread: 0, place: Location::caller(), context });
         self.resume(0, 0);
     }
 
-    fn create(&mut self, Spawned { thread, place, context, code }: Spawned) {
+    fn create(&mut self, Spawned { thread, place, context }: Spawned) {
         let stack = self.stacks.pop().unwrap_or_default();
         let pointer = std::ptr::from_ref(&*context);
-        let coroutine = Coroutine::with_stack(stack, move |yielder, _| runtime::run(pointer, yielder, code));
+        let coroutine = Coroutine::with_stack(stack, move |yielder, _| runtime::run(pointer, yielder));
         let at = thread as usize;
         if self.threads.len() <= at {
             self.threads.resize_with(at + 1, Running::default);

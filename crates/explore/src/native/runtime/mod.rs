@@ -13,7 +13,7 @@ mod steps;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::any::Any;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, RefCell, UnsafeCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::ptr;
@@ -72,12 +72,15 @@ pub(super) struct Context {
     /// How many events it has had.
     pub(super) had: Cell<u32>,
     locals: RefCell<Vec<Local>>,
+    /// What it does, once. (It is not on the stack of the thread, so that there is less to unwind.)
+    code: UnsafeCell<Box<dyn FnMut()>>,
 }
 
 impl Context {
-    pub(super) fn new(handle: Thread) -> Self {
+    pub(super) fn new(handle: Thread, code: Box<dyn FnMut()>) -> Self {
         Self {
             handle,
+            code: UnsafeCell::new(code),
             yielder: Cell::new(ptr::null()),
             made: Cell::new(0),
             had: Cell::new(0),
@@ -131,12 +134,11 @@ struct Allocation {
     birth: Option<(u32, u32)>,
 }
 
-/// The number of a thread, where it is spawned, its context, and its code.
+/// The number of a thread, where it is spawned, and its context.
 pub(super) struct Spawned {
     pub(super) thread: u32,
     pub(super) place: Code,
     pub(super) context: Box<Context>,
-    pub(super) code: Box<dyn FnOnce()>,
 }
 
 /// How much of counted references is modelled. See [`Counter`].
@@ -223,16 +225,13 @@ pub(super) fn expect<'a>() -> &'a Run {
 }
 
 /// Runs the code of a thread on the stack of its coroutine.
-pub(super) fn run(
-    context: *const Context,
-    yielder: &Yielder<Value, *const Request>,
-    code: Box<dyn FnOnce()>,
-) -> Result<(), String> {
+pub(super) fn run(context: *const Context, yielder: &Yielder<Value, *const Request>) -> Result<(), String> {
     // SAFETY: the context lives as long as the coroutine.
     let context = unsafe { &*context };
     context.yielder.set(yielder);
     catch_unwind(AssertUnwindSafe(|| {
-        code();
+        // SAFETY: this is the only use of the code while the context lives.
+        unsafe { (*context.code.get())() };
         context.drop_locals();
     }))
     .map_err(|panic| message(&*panic))
@@ -442,7 +441,7 @@ impl Run {
     }
 
     /// A new thread, which begins when its spawn is in the graph.
-    pub(super) fn spawn(&self, place: Code, make: impl FnOnce(u32) -> (Thread, Box<dyn FnOnce()>)) -> Thread {
+    pub(super) fn spawn(&self, place: Code, make: impl FnOnce(u32) -> (Thread, Box<dyn FnMut()>)) -> Thread {
         let context = self.current().expect("a thread is spawned by a thread of the program");
         let made = context.made.replace(context.made.get() + 1);
         let thread = {
@@ -451,8 +450,8 @@ impl Run {
             *threads.entry((context.handle.number(), made)).or_insert(next)
         };
         let (handle, code) = make(thread);
-        let context = Box::new(Context::new(handle.clone()));
-        self.spawned.borrow_mut().push(Spawned { thread, place, context, code });
+        let context = Box::new(Context::new(handle.clone(), code));
+        self.spawned.borrow_mut().push(Spawned { thread, place, context });
         self.has_news.set(true);
         handle
     }
