@@ -206,6 +206,38 @@ fn copies_are_guessed() {
     }
 }
 
+/// A guess which pop of a stack takes which copy: what it finds is a linearization, and usually it finds one.
+#[test]
+fn copies_of_a_stack_are_guessed() {
+    let (mut guessed, mut linearizable) = (0, 0);
+    let limits = search::Limits { interrupt: Interrupt::default(), steps: 2000 };
+    for seed in 0..workload::small::cases(6000) {
+        let history = workload::object::small_with_duplicates(Object::Stack, seed);
+        let is_linearizable = oracle::object::linearizable(&history);
+        linearizable += u64::from(is_linearizable);
+        let view = ObjectHistory::new(&history).expect("an object history");
+        let answers: Vec<_> = view.parts().map(|part| search::copies::guess(&part, limits)).collect();
+        let found = answers.into_iter().map(|answer| match answer {
+            Ok(Some(Answer::Linearizable(Some(found)))) => Some(found),
+            Ok(Some(answer)) => panic!("{seed}: {answer:?}"),
+            _ => None,
+        });
+        let Some(found) = found.collect::<Option<Vec<_>>>() else { continue };
+        assert!(is_linearizable, "{seed}\n{}", text(&history));
+        guessed += 1;
+        let evidence = Some(Evidence::Linearizations(found));
+        let decision = Decision { evidence, verdict: Verdict::Consistent, strategy: "levels", reason: None };
+        let certificate = Certificate::new(0, &history, Model::Linearizable, &decision).expect("evidence");
+        verify(&certificate, &history).unwrap_or_else(|refusal| panic!("{refusal}: {seed}\n{}", text(&history)));
+    }
+    assert!(guessed > linearizable / 4, "{guessed} of {linearizable}");
+    for (threads, values, seed) in [(16, 10, 1), (32, 10, 1), (32, 100, 3)] {
+        let run = Config { threads, values, operations: 20_000, seed, ..Config::new(Object::Stack) };
+        let history = workload::object::history(&run);
+        assert_eq!(verified(&history, Algorithm::Auto), Verdict::Consistent, "{run:?}");
+    }
+}
+
 /// The verifier counts, too. It never finds that an operation of a linearizable history cannot return.
 fn assert_no_return_is_blamed(history: &History) {
     let decided = decide(history, Algorithm::Auto);

@@ -228,7 +228,7 @@ impl<'a> Stays<'a> {
 
     /// The stays if each removal takes the copy of an insert. `taken` has the places of these inserts. There are no
     /// peeks that returned a value.
-    fn with_copies(part: &'a Part<'a>, taken: &[u32]) -> Result<Self, Core> {
+    pub fn with_copies(part: &'a Part<'a>, taken: &[u32]) -> Result<Self, Core> {
         let end = part.moments;
         let mut records = vec![NONE; part.calls.len()];
         let (mut times, mut empties, mut pending): (Vec<Times>, Vec<u32>, Vec<u32>) = Default::default();
@@ -400,7 +400,8 @@ impl<'a> Stays<'a> {
         None
     }
 
-    fn decide(&self, witness: bool) -> Answer {
+    /// Decides, as if pending removals did not happen.
+    pub fn decide(&self, witness: bool) -> Answer {
         match self.part.object {
             Object::Queue => queue::check(self, witness),
             Object::Stack => stack::check(self, witness),

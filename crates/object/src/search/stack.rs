@@ -37,27 +37,37 @@ use history::Method;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::frontier::{ByValue, Frontier, NONE, Slots, Timeline};
-use super::{Budget, GaveUp, Limits, Seen, certain, decide};
+use super::{Budget, GaveUp, Limits, Seen, certain, copies, decide};
 use crate::fast::Answer;
 use crate::view::{Call, Endpoint, Part, ValueId};
 
 /// After how many tasks the search asks whether there is room for its tables to grow.
 const TASKS_PER_QUESTION: u64 = 1 << 10;
-/// How many steps the search takes, for each call, before the [counts](certain) are asked.
-const FIRST_STEPS_PER_CALL: u64 = 16;
+/// How many steps the search and the [guesses](copies) take in turn, for each call. After these the search goes on
+/// without a bound.
+const STEPS_PER_CALL: [[u64; 2]; 3] = [[16, 96], [128, 1024], [1024, 8192]];
 
 /// Decides a stack. A short search comes first: it blames the first operation that cannot return. The counts often show
-/// a violation that the search would take long to find.
+/// a violation that the search would take long to find, and the guesses a linearization.
 pub fn check(part: &Part, limits: Limits) -> Result<Answer, GaveUp> {
-    let few = FIRST_STEPS_PER_CALL * part.calls.len() as u64;
-    match decide(part, Limits { steps: limits.steps.min(few), ..limits }, linearize) {
-        Err(GaveUp::Steps) => {}
-        decided => return decided,
+    let few = |per_call: u64| Limits { steps: limits.steps.min(per_call * part.calls.len() as u64), ..limits };
+    for (turn, [searching, guessing]) in STEPS_PER_CALL.into_iter().enumerate() {
+        match decide(part, few(searching), linearize) {
+            Err(GaveUp::Steps) => {}
+            decided => return decided,
+        }
+        if turn == 0
+            && let Some(blamed) = certain::stack(part)
+        {
+            return Ok(Answer::Violation(Core::Stuck(blamed)));
+        }
+        match copies::guess(part, few(guessing)) {
+            Ok(None) | Err(GaveUp::Steps) => {}
+            Ok(Some(answer)) => return Ok(answer),
+            Err(gave_up) => return Err(gave_up),
+        }
     }
-    match certain::stack(part) {
-        Some(blamed) => Ok(Answer::Violation(Core::Stuck(blamed))),
-        None => decide(part, Limits { steps: limits.steps.saturating_sub(few), ..limits }, linearize),
-    }
+    decide(part, limits, linearize)
 }
 
 fn linearize(part: &Part, limits: Limits) -> Result<Option<Linearization>, GaveUp> {

@@ -19,7 +19,7 @@
 //! not cover the gaps of its peeks.
 
 mod depths;
-mod peel;
+pub mod peel;
 pub mod pending;
 mod waiting;
 
