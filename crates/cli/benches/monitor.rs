@@ -20,7 +20,7 @@ use history::event::{self, Action};
 use history::execution::Kind;
 use history::format::stream::{Item, Stream, StreamEvent, What};
 use history::format::{Format, ReadOptions, Writer};
-use history::{Method, Object, Status};
+use history::{Method, Object, Status, ram};
 use monitor::linearizable::Algorithm;
 use monitor::{
     Access, C11, Linearizable, Monitor, Performed, Progress, ScObserved, TransactionAction, TransactionEvent,
@@ -254,13 +254,6 @@ fn short(name: &str, events: u32) {
     );
 }
 
-/// The memory of the process, in megabytes; none if the system does not say.
-fn memory(field: &str) -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix(field))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes >> 10)
-}
-
 /// The speed in each tenth of a long run. Each piece is also parsed alone, for comparison: if the parser gets slower,
 /// too, the machine is the cause, not the monitor.
 fn long(name: &str, events: u32) {
@@ -279,7 +272,7 @@ fn long(name: &str, events: u32) {
         count += parse(&mut stream, piece.as_bytes(), |event| watch.push(event));
         watched[tenth] += start.elapsed();
         if tenth == 1 && first.is_none() {
-            first = memory("VmRSS:");
+            first = Some(ram::resident() >> 20);
         }
     }
     let speed = |tenth: usize| count as f64 / 10.0 / watched[tenth].as_secs_f64();
@@ -292,7 +285,7 @@ fn long(name: &str, events: u32) {
         speed(9) / speed(0),
         parses(0) / parses(9),
         first.unwrap_or(0),
-        memory("VmRSS:").unwrap_or(0)
+        ram::resident() >> 20
     );
     // If the monitor gets slower, all later tenths show it. If only one tenth is slow, the machine is the cause.
     let each =

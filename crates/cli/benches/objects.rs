@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 use certificate::Verdict;
 use common::{in_turns, least};
 use history::format::{Format, ReadOptions, Writer, open};
-use history::{History, Object};
+use history::{History, Object, ram};
 use object::{Algorithm, Interrupt, ObjectHistory, Options, check};
 use workload::object::{Config, Fault, history};
 
@@ -45,13 +45,6 @@ fn parse(file: &Path, format: Option<Format>) -> History {
 
 fn decide(history: &History, options: &Options) -> Verdict {
     check(&ObjectHistory::new(history).expect("calls and returns"), options).verdict
-}
-
-/// The most memory that the process has had, in bytes; none if the system does not say.
-fn peak() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes << 10)
 }
 
 fn config(object: Object, threads: u32, operations: u32) -> Config {
@@ -236,14 +229,14 @@ fn many_threads(seconds: u32, folder: &Path) {
 /// Measures the memory of the history and of the check of one object, without the memory of the generator.
 fn memory(operations: u32, object: Object, file: &Path) {
     let parsed = parse(file, Some(Format::Text));
-    let before = peak();
+    let before = ram::peak();
     assert_eq!(decide(&parsed, &Options::default()), Verdict::Consistent);
-    if let (Some(before), Some(after)) = (before, peak()) {
+    if let (Some(before), Some(after)) = (before, ram::peak()) {
         println!(
             "memory {:<9} {} bytes an operation, of which reading {}",
             object.name(),
-            after / u64::from(operations),
-            before / u64::from(operations)
+            after / operations as usize,
+            before / operations as usize
         );
     }
 }

@@ -5,7 +5,8 @@
 //! ([`resident`]). Whoever works for long asks from time to time whether that [exceeds](is_exceeded) the limit, and
 //! asks for [room](has_room) before he makes a large table. A process without a limit is never stopped.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -102,6 +103,17 @@ pub fn resident() -> usize {
     number("/proc/self/status", "VmRSS:").map_or(0, |kib| (kib << 10) as usize)
 }
 
+/// The most bytes of memory that this process has had in use, since it began or since the last [`restart_peak`]. `None`
+/// if the system does not say.
+pub fn peak() -> Option<usize> {
+    number("/proc/self/status", "VmHWM:").map(|kib| (kib << 10) as usize)
+}
+
+/// Begins to measure the [peak] anew. The answer is whether the system can do that.
+pub fn restart_peak() -> bool {
+    fs::write("/proc/self/clear_refs", "5").is_ok()
+}
+
 /// How many bytes of memory this process may still take. `None` if the system does not say.
 fn left_by_system() -> Option<usize> {
     let limits = [of_machine(), of_address_space(), of_group()];
@@ -110,7 +122,9 @@ fn left_by_system() -> Option<usize> {
 
 /// The first number after `name` in a file whose lines begin with names.
 fn number(path: &str, name: &str) -> Option<u64> {
-    let text = fs::read_to_string(path).ok()?;
+    // The system does not say how long such a file is. With room for it, one read is enough.
+    let mut text = String::with_capacity(4 << 10);
+    File::open(path).ok()?.read_to_string(&mut text).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_ascii_whitespace().next()?.parse().ok()
 }

@@ -1,7 +1,6 @@
 //! The engines of all models keep to the memory limit: what the process takes at its peak exceeds the limit by a tenth
 //! at most. An engine that wants more says `unknown`.
 
-use std::fs;
 use std::time::{Duration, Instant};
 
 use certificate::{Model, Verdict, View};
@@ -12,22 +11,10 @@ use workload::memory::{Config, history, thread_by_thread};
 /// The limit in bytes. It is well above what the executions take.
 const LIMIT: usize = 160 << 20;
 
-/// Begins to measure the peak anew. The answer is whether the system can do that.
-fn restart_peak() -> bool {
-    fs::write("/proc/self/clear_refs", "5").is_ok()
-}
-
-/// The most bytes that this process has had in use since the last restart.
-fn peak() -> usize {
-    let status = fs::read_to_string("/proc/self/status").expect("the status of this process");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
-    line.trim().trim_end_matches(" kB").parse::<usize>().expect("a number") << 10
-}
-
 // One test: others in this process would take memory, too.
 #[test]
 fn no_engine_takes_much_more_than_the_limit() {
-    if !restart_peak() {
+    if !ram::restart_peak() {
         eprintln!("skipped: the system does not measure the peak of memory");
         return;
     }
@@ -37,11 +24,11 @@ fn no_engine_takes_much_more_than_the_limit() {
         let history = history(&config, thread_by_thread(&config));
         let execution = Execution::from_history(&history).expect("an execution");
         for model in Model::every().filter(|model| model.row().view == View::Execution) {
-            restart_peak();
+            ram::restart_peak();
             let deadline = Instant::now().checked_add(Duration::from_secs(1));
             let decision = check(model, &execution, &Options { witness: true, deadline });
             assert_ne!(decision.verdict, Verdict::Violation, "{threads} threads, {model}");
-            let peak = peak();
+            let peak = ram::peak().expect("a peak");
             println!("{threads} threads, {model}: {} MiB, {:?}, {:?}", peak >> 20, decision.verdict, decision.reason);
             assert!(peak <= LIMIT + LIMIT / 10, "{threads} threads, {model}: {} MiB", peak >> 20);
         }

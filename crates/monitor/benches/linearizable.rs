@@ -13,7 +13,7 @@ use std::time::Instant;
 use history::event::{Action, Event};
 use history::format::stream::{Item, Stream, What};
 use history::format::{Format, ReadOptions};
-use history::{KeyId, Method, Object, Outcome, Value};
+use history::{KeyId, Method, Object, Outcome, Value, ram};
 use monitor::linearizable::Algorithm;
 use monitor::{Linearizable, Monitor, Progress};
 
@@ -174,8 +174,7 @@ fn long_run(object: Object, events: usize) {
             (events / 10) as f64 / start.elapsed().as_secs_f64()
         })
         .collect();
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or(" unknown").trim().to_owned();
+    let peak = ram::peak().map_or("unknown".to_owned(), |bytes| format!("{} kB", bytes >> 10));
     println!(
         "{}: {events} events, the last tenth at {:.2} of the speed of the first ({:.1} million events a second); \
          remembers {} at the end, peak memory {peak}",

@@ -2,7 +2,6 @@
 //! the limit by a few megabytes at most, and an answer comes at most two seconds late. A check that wants more says
 //! `unknown`.
 
-use std::fs;
 use std::time::{Duration, Instant};
 
 use certificate::Verdict;
@@ -19,22 +18,10 @@ const TIME: Duration = Duration::from_secs(2);
 /// How late an answer may be.
 const LATE: Duration = Duration::from_secs(2);
 
-/// Begins to measure the peak anew. The answer is whether the system can do that.
-fn restart_peak() -> bool {
-    fs::write("/proc/self/clear_refs", "5").is_ok()
-}
-
-/// The most bytes that this process has had in use since the last restart.
-fn peak() -> usize {
-    let status = fs::read_to_string("/proc/self/status").expect("the status of this process");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
-    line.trim().trim_end_matches(" kB").parse::<usize>().expect("a number") << 10
-}
-
 // One test: others in this process would take memory, too.
 #[test]
 fn no_check_takes_much_more_than_the_limits() {
-    if !restart_peak() {
+    if !ram::restart_peak() {
         eprintln!("skipped: the system does not measure the peak of memory");
         return;
     }
@@ -49,11 +36,11 @@ fn no_check_takes_much_more_than_the_limits() {
             };
             let history = history(&config);
             let calls = ObjectHistory::new(&history).expect("calls and returns");
-            restart_peak();
+            ram::restart_peak();
             let start = Instant::now();
             let interrupt = Interrupt { deadline: start.checked_add(TIME) };
             let decision = check(&calls, &Options { witness: true, interrupt, ..Options::default() });
-            let (time, peak) = (start.elapsed(), peak());
+            let (time, peak) = (start.elapsed(), ram::peak().expect("a peak"));
             let what = format!("{}, {threads} threads, {pending} of 1,000 pending", object.name());
             println!("{what}: {} MiB, {time:.2?}, {:?}, {:?}", peak >> 20, decision.verdict, decision.reason);
             assert_ne!(decision.verdict, Verdict::Violation, "{what}");

@@ -43,12 +43,6 @@ fn assert_blames(history: &History, key: &str) {
     assert_eq!(history.show(of_blamed), key);
 }
 
-fn peak() -> Option<usize> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<usize>().ok().map(|kilobytes| kilobytes << 10)
-}
-
 /// One test, since the limit is one of the process.
 #[test]
 fn a_hard_part_does_not_hide_an_easy_one() {
@@ -67,6 +61,7 @@ fn a_hard_part_does_not_hide_an_easy_one() {
     assert_eq!(decision.verdict, Verdict::Unknown);
     let reason = decision.reason.expect("a reason");
     assert!(reason.contains("memory limit"), "{reason}");
-    assert!(peak().is_none_or(|peak| peak < limit + limit / 10), "{peak:?} of {limit}", peak = peak());
+    let peak = ram::peak();
+    assert!(peak.is_none_or(|peak| peak < limit + limit / 10), "{peak:?} of {limit}");
     assert_blames(&history(&[easy]), "c");
 }
