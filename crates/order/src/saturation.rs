@@ -209,6 +209,8 @@ impl<L: Lane> Saturation<L> {
     pub fn restart<I: Iterator<Item = u32>>(&mut self, starts: &[u32], base: impl Fn(u32) -> I) {
         let count = starts.last().copied().unwrap_or(0) as usize;
         let chain_count = starts.len().saturating_sub(1);
+        let longest = starts.windows(2).map(|chain| (chain[1] - chain[0]) as usize).max().unwrap_or(0);
+        assert!(longest <= L::MOST_EVENTS, "a chain of {longest} events does not fit into the entries of its clocks");
         let Self { nodes, base_targets, .. } = self;
         nodes.clear();
         nodes.reserve(count + 1);
