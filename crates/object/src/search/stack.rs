@@ -45,7 +45,7 @@ use crate::view::{Call, Endpoint, Part, ValueId};
 const TASKS_PER_QUESTION: u64 = 1 << 10;
 /// How many steps the search and the [guesses](copies) take in turn, for each call. After these the search goes on
 /// without a bound.
-const STEPS_PER_CALL: [[u64; 2]; 3] = [[16, 96], [128, 1024], [1024, 8192]];
+const STEPS_PER_CALL: [[u64; 2]; 3] = [[16, 96], [64, 512], [4096, 8192]];
 
 /// Decides a stack. A short search comes first: it blames the first operation that cannot return. The counts often show
 /// a violation that the search would take long to find, and the guesses a linearization.
