@@ -1,7 +1,7 @@
 //! Comparison and join of clocks, many lanes at a time and without a branch.
 //!
-//! A lane is one entry of a clock, and says where the known part of a chain ends: see [`Lane`]. The lanes of a clock are
-//! in blocks of a fixed size, and the code for a block has no loops.
+//! A lane is one entry of a clock, and says where the known part of a chain ends: see [`Lane`]. The lanes of a clock
+//! are in blocks of a fixed size, and the code for a block has no loops.
 
 /// How many lanes a block has. The number of lanes of a clock is a multiple of it.
 pub const BLOCK: usize = 16;
