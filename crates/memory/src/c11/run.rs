@@ -40,7 +40,7 @@ pub(super) fn run(frame: &Frame<'_>, interrupt: Interrupt) -> Option<Vec<u32>> {
             let guessed = || guesses.get(&event)?.iter().copied().find(|&from| !gone.contains(from));
             frame.predecessors(event).find(|&predecessor| !gone.contains(predecessor)).or_else(guessed)
         };
-        while let Some(event) = interleaving.advance(missing, |event| ages.of(event)) {
+        while let Some(event) = interleaving.advance(missing, &ages) {
             interleaving.go(event);
         }
         if interleaving.is_complete() {
@@ -83,6 +83,6 @@ pub(super) fn run(frame: &Frame<'_>, interrupt: Interrupt) -> Option<Vec<u32>> {
         }
         guesses.entry(current).or_default().push(write);
         interleaving.rewind(current);
-        interleaving.reset();
+        interleaving.reset(|_, _| false);
     }
 }

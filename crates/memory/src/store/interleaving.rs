@@ -6,8 +6,7 @@
 //! source is a predecessor, and no other write of the location came between the two. If all threads wait, the caller
 //! decides what to do.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 use history::Execution;
 use history::execution::EventId;
@@ -49,6 +48,42 @@ impl<'a, L: Lane> Gone<'a, L> {
     }
 }
 
+/// How urgent a write is that has readers and can go. Of several such writes, the one with the least number goes first.
+/// The number of a write is its first number, and for each clock and each event of the clock that did not go, the weight
+/// of the clock.
+pub trait Urgency<L: Lane = u32> {
+    /// The first number of a write.
+    fn first(&self, write: u32) -> u64;
+
+    /// The clocks that count for a write, with their weights.
+    fn clocks(&self, write: u32) -> impl Iterator<Item = (&[L], u64)>;
+}
+
+/// A write that has readers, and that has waited for nothing but readers since it was looked at.
+#[derive(Copy, Clone, Debug)]
+struct Ready {
+    urgency: u64,
+    thread: u32,
+    write: u32,
+}
+
+/// A clock that counts for a write that is ready.
+#[derive(Copy, Clone, Debug)]
+struct Counted<L> {
+    /// The place of the write in the list.
+    ready: u32,
+    /// Where the clock's part of the thread ends.
+    end: L,
+    weight: u64,
+}
+
+/// What a thread waits for: an event to come before its next one.
+#[derive(Copy, Clone, Debug)]
+struct Wait {
+    event: u32,
+    predecessor: u32,
+}
+
 /// The interleaving. See the [module](self).
 #[derive(Clone, Debug)]
 pub struct Interleaving<'a, L = u32> {
@@ -67,9 +102,14 @@ pub struct Interleaving<'a, L = u32> {
     current: Vec<u32>,
     /// Threads to look at.
     active: Vec<u32>,
-    /// Threads whose next event is a write that has readers and can go, with the urgency of the write. Entries may be
-    /// out of date.
-    ready: BinaryHeap<Reverse<(u64, u32, u32)>>,
+    /// The writes with readers that could go when they were looked at, and their urgency now.
+    ready: Vec<Ready>,
+    /// The places of those in the list that did not go.
+    choice: Vec<u32>,
+    /// By thread: the clocks that have events of the thread which did not go.
+    counted: Vec<Vec<Counted<L>>>,
+    /// By thread: the last event that it waited for, and with which event it did so.
+    waits: Vec<Wait>,
     /// By event: the first thread that waits for it; by thread: the next that waits for the same.
     waiting_for: Vec<u32>,
     next_waiting: Vec<u32>,
@@ -107,7 +147,10 @@ impl<'a, L: Lane> Interleaving<'a, L> {
             initial_readers,
             current: vec![NONE; execution.location_count()],
             active: (0..threads as u32).rev().collect(),
-            ready: BinaryHeap::new(),
+            ready: Vec::new(),
+            choice: Vec::new(),
+            counted: vec![Vec::new(); threads],
+            waits: vec![Wait { event: NONE, predecessor: NONE }; threads],
             waiting_for: vec![NONE; execution.len()],
             next_waiting: vec![NONE; threads],
             waiting_at: vec![NONE; execution.location_count()],
@@ -177,7 +220,7 @@ impl<'a, L: Lane> Interleaving<'a, L> {
     pub fn advance(
         &mut self,
         missing: impl Fn(u32, Gone<'_, L>) -> Option<u32>,
-        urgency: impl Fn(u32) -> u64,
+        urgency: &impl Urgency<L>,
     ) -> Option<u32> {
         while let Some(&thread) = self.active.last() {
             let event = self.next_of(thread as usize);
@@ -185,36 +228,78 @@ impl<'a, L: Lane> Interleaving<'a, L> {
                 self.active.pop();
             } else if let Some(predecessor) = missing(event, self.gone()) {
                 self.active.pop();
-                self.awaited.push(predecessor);
-                self.next_waiting[thread as usize] =
-                    std::mem::replace(&mut self.waiting_for[predecessor as usize], thread);
+                self.wait_for(thread, Wait { event, predecessor });
             } else if !self.execution.events()[event as usize].kind.writes() {
                 return Some(event);
             } else if self.readers_to_come(event) != 0 {
                 self.active.pop();
-                self.wait(thread, event);
+                self.wait_for_readers(thread, event);
             } else if self.readers[event as usize] == 0 {
                 return Some(event);
             } else {
                 self.active.pop();
-                self.ready.push(Reverse((urgency(event), thread, event)));
+                self.make_ready(thread, event, urgency);
             }
         }
-        while let Some(Reverse((_, thread, event))) = self.ready.pop() {
-            if self.readers_to_come(event) == 0 {
-                self.active.push(thread);
-                return Some(event);
+        let write = self.most_urgent();
+        if write.is_none() {
+            for at in std::mem::take(&mut self.choice) {
+                let Ready { thread, write, .. } = self.ready[at as usize];
+                self.wait_for_readers(thread, write);
             }
-            self.wait(thread, event);
         }
-        None
+        write
+    }
+
+    /// Notes that the next event of a thread is a write that has readers and can go.
+    fn make_ready(&mut self, thread: u32, write: u32, urgency: &impl Urgency<L>) {
+        let ready = self.ready.len() as u32;
+        let mut number = urgency.first(write);
+        for (clock, weight) in urgency.clocks(write) {
+            for lane in lanes_larger(clock, &self.ends) {
+                number += u64::from(clock[lane].growth(self.ends[lane])) * weight;
+                self.counted[lane].push(Counted { ready, end: clock[lane], weight });
+            }
+        }
+        self.ready.push(Ready { urgency: number, thread, write });
+        self.choice.push(ready);
+    }
+
+    /// Takes the most urgent write that can go out of those that are ready.
+    fn most_urgent(&mut self) -> Option<u32> {
+        let choice = self.choice.iter().map(|&at| self.ready[at as usize]).enumerate();
+        let can_go = choice.filter(|(_, ready)| self.readers_to_come(ready.write) == 0);
+        let (at, Ready { thread, write, .. }) = can_go.min_by_key(|(_, ready)| (ready.urgency, ready.thread))?;
+        self.choice.swap_remove(at);
+        self.active.push(thread);
+        Some(write)
+    }
+
+    /// Notes that a thread waits for an event.
+    fn wait_for(&mut self, thread: u32, wait: Wait) {
+        self.awaited.push(wait.predecessor);
+        self.next_waiting[thread as usize] =
+            std::mem::replace(&mut self.waiting_for[wait.predecessor as usize], thread);
+        self.waits[thread as usize] = wait;
     }
 
     /// Notes that a thread waits, with its next write, for readers of the last write of the location.
-    fn wait(&mut self, thread: u32, event: u32) {
+    fn wait_for_readers(&mut self, thread: u32, event: u32) {
         self.waiting_for_readers.push_back((thread, event));
         let location = self.execution.events()[event as usize].location.index();
         self.next_waiting[thread as usize] = std::mem::replace(&mut self.waiting_at[location], thread);
+    }
+
+    /// When all threads wait: the writes that wait for readers and for nothing else, by thread.
+    pub fn waiting_for_readers(&self) -> Vec<u32> {
+        let waiting = self.waiting_for_readers.iter();
+        let mut writes: Vec<u32> = waiting
+            .filter(|&&(thread, write)| self.next_of(thread as usize) == write)
+            .map(|&(_, write)| write)
+            .collect();
+        writes.sort_unstable();
+        writes.dedup();
+        writes
     }
 
     /// When all threads wait: the write that has waited longest for readers and for nothing else. The caller must let
@@ -254,7 +339,13 @@ impl<'a, L: Lane> Interleaving<'a, L> {
     pub fn go(&mut self, event: u32) {
         let access = self.execution.events()[event as usize];
         let thread = self.execution.threads()[event as usize].index();
-        self.ends[thread] = L::before(event + 1, || self.execution.starts()[thread]);
+        let end = L::before(event + 1, || self.execution.starts()[thread]);
+        self.ends[thread] = end;
+        let ready = &mut self.ready;
+        self.counted[thread].retain(|counted| {
+            ready[counted.ready as usize].urgency -= counted.weight;
+            counted.end > end
+        });
         let mut displaced = NONE;
         if access.kind.reads() {
             let location = access.location.index();
@@ -300,8 +391,9 @@ impl<'a, L: Lane> Interleaving<'a, L> {
         }
     }
 
-    /// Lets all threads try again.
-    pub fn reset(&mut self) {
+    /// Lets threads try again, except those that wait for an event which did not go, and which `is_before` still has
+    /// before their next event.
+    pub fn reset(&mut self, is_before: impl Fn(u32, u32) -> bool) {
         for event in self.awaited.drain(..) {
             self.waiting_for[event as usize] = NONE;
         }
@@ -310,7 +402,14 @@ impl<'a, L: Lane> Interleaving<'a, L> {
         }
         self.next_waiting.fill(NONE);
         self.ready.clear();
+        self.choice.clear();
+        self.counted.iter_mut().for_each(Vec::clear);
         self.active.clear();
-        self.active.extend((0..self.execution.thread_count() as u32).rev());
+        for thread in (0..self.execution.thread_count()).rev() {
+            let wait @ Wait { event, predecessor } = self.waits[thread];
+            let waits =
+                event == self.next_of(thread) && !self.gone().contains(predecessor) && is_before(predecessor, event);
+            if waits { self.wait_for(thread as u32, wait) } else { self.active.push(thread as u32) }
+        }
     }
 }

@@ -10,6 +10,7 @@ pub mod choices;
 pub mod explain;
 pub mod frame;
 pub mod interleaving;
+pub mod nearness;
 pub mod rules;
 #[cfg(feature = "sat")]
 pub mod sat;

@@ -7,7 +7,7 @@ use order::lanes::Lane;
 use order::saturation::Conflict;
 
 use super::frame::Frame;
-use super::interleaving::Interleaving;
+use super::interleaving::{Interleaving, Urgency};
 use super::rules::StoreRules;
 use crate::Interrupt;
 
@@ -38,7 +38,8 @@ pub enum Unsaturated<L = u32> {
 }
 
 /// The age of each event: its distance from the first operation of its thread, in operations of the file. If threads
-/// proceed at about the same pace, the event of the lesser age came first.
+/// proceed at about the same pace, the event of the lesser age came first. So the write of the least age is the most
+/// urgent.
 pub struct Ages<'a> {
     frame: &'a Frame<'a>,
     /// The first operation of each thread.
@@ -61,11 +62,16 @@ impl<'a> Ages<'a> {
         }
         Self { frame, firsts }
     }
+}
 
-    /// The age of one event.
-    pub fn of(&self, event: u32) -> u64 {
-        let operation = self.frame.execution().operations()[event as usize].0;
-        u64::from(operation - self.firsts[self.frame.owner(event) as usize])
+impl<L: Lane> Urgency<L> for Ages<'_> {
+    fn first(&self, write: u32) -> u64 {
+        let operation = self.frame.execution().operations()[write as usize].0;
+        u64::from(operation - self.firsts[self.frame.owner(write) as usize])
+    }
+
+    fn clocks(&self, _: u32) -> impl Iterator<Item = (&[L], u64)> {
+        std::iter::empty()
     }
 }
 
@@ -73,10 +79,9 @@ impl<'a> Ages<'a> {
 pub fn first_run(frame: &Frame<'_>) -> Option<Vec<u32>> {
     let mut interleaving: Interleaving<'_> = Interleaving::new(frame.execution());
     let ages = Ages::new(frame);
-    while let Some(event) = interleaving.advance(
-        |event, gone| frame.predecessors(event).find(|&predecessor| !gone.contains(predecessor)),
-        |event| ages.of(event),
-    ) {
+    while let Some(event) = interleaving
+        .advance(|event, gone| frame.predecessors(event).find(|&predecessor| !gone.contains(predecessor)), &ages)
+    {
         interleaving.go(event);
     }
     interleaving.is_complete().then(|| interleaving.line().collect())
@@ -112,7 +117,7 @@ impl<'a, L: Lane> Saturated<'a, L> {
             }
             let event = interleaving.advance(
                 |event, gone| frame.predecessors(event).find(|&predecessor| !gone.contains(predecessor)),
-                |event| ages.of(event),
+                &ages,
             );
             let event = match event {
                 Some(event) => event,

@@ -1,17 +1,16 @@
 //! The search for an interleaving in a saturated order. It decides `sc` after `wsc`, `tso` after `wtso`, and `pso`
 //! after `wpso`.
 //!
-//! Threads (the chains of the frame) take turns ([`Interleaving`]). Reads, and writes without readers, go at once. The
-//! other writes go in the order of how much must happen before their readers, on average. If all threads wait, each
+//! Threads (the chains of the frame) take turns ([`Interleaving`]). Reads, and writes without readers, go at once. Of
+//! the other writes, the one goes whose readers are the [nearest](super::nearness). If all threads wait, each
 //! waits, directly or not, for a write w that could go if the last write c of its location had no readers to come. Not
 //! every c can come before its w. There is a cycle of such pairs in which a reader of each c must come after the w of
 //! the next pair. So in at least one pair of the cycle, w comes before c.
 //!
 //! Which pair is turned round? First the search tries a *hint*: it turns round the pair whose c went last, takes the
 //! interleaving back to before c, and leaves the order as it is. A hint is cheap, and nearly always right. If hints do
-//! not help soon, the search makes *decisions*: it assumes that c comes before w, and saturates the order. The rules
-//! may then derive that another pair of the cycle is the other way round. For the last pair of the cycle they must. If
-//! they lead to a conflict, the edges that the conflict depends on are found, and with them the assumptions. These
+//! not help soon, the search makes *decisions*: it assumes that w comes before c, and saturates the order. If the rules
+//! lead to a conflict, the edges that the conflict depends on are found, and with them the assumptions. These
 //! assumptions refute each other: this is a *lemma*. The search goes back to the last but one of these assumptions, and
 //! adds the opposite of the last, by the lemma. A lemma without assumptions refutes the execution.
 //!
@@ -32,6 +31,7 @@ use rustc_hash::FxHashMap;
 use super::explain::{ByLemma, DerivationBuilder, Explainer, Explanation, derived};
 use super::frame::Frame;
 use super::interleaving::{Gone, Interleaving};
+use super::nearness::{Nearest, Nearness};
 use super::rules::{ASSUMED, LEMMA, StoreRules};
 use super::saturate::Saturated;
 use crate::Interrupt;
@@ -105,6 +105,7 @@ pub struct Search<'a, L = u32> {
     hinted: FxHashMap<(u32, u32), u32>,
     /// Whether to try hints.
     hinting: bool,
+    nearness: Nearness,
     /// How much work was done.
     pub effort: Effort,
 }
@@ -119,6 +120,7 @@ impl<'a, L: Lane> Search<'a, L> {
             frame,
             execution,
             known: order.edge_count() as u32,
+            nearness: Nearness::new(frame, &order),
             order,
             rules,
             interleaving: Interleaving::new(execution),
@@ -175,7 +177,7 @@ impl<'a, L: Lane> Search<'a, L> {
             {
                 return Ok(Some(Outcome::Refuted(Evidence::Refutation(self.refutation()))));
             }
-            self.interleaving.reset();
+            self.reset();
         }
     }
 
@@ -200,62 +202,66 @@ impl<'a, L: Lane> Search<'a, L> {
 
     /// Lets events go until all threads wait.
     fn advance(&mut self) {
-        let Self { frame, order, interleaving, hints, .. } = self;
-        let urgency = |write: u32| {
-            let readers = frame.readers(order, write);
-            readers.iter().map(|&read| order.sum(read)).sum::<u64>() / readers.len().max(1) as u64
-        };
-        while let Some(event) = interleaving.advance(|event, gone| missing(frame, order, hints, event, gone), urgency) {
+        let Self { frame, order, interleaving, hints, nearness, .. } = self;
+        let nearest = Nearest { frame, order, nearness };
+        while let Some(event) = interleaving.advance(|event, gone| missing(frame, order, hints, event, gone), &nearest)
+        {
             interleaving.go(event);
         }
     }
 
-    /// The writes that wait for readers and nothing else.
-    fn waiters(&self) -> Vec<Waiter> {
-        let ends = &self.execution.starts()[1..];
-        let gone = self.interleaving.gone();
-        let waits = |event: u32| missing(self.frame, &self.order, &self.hints, event, gone).is_none();
-        self.interleaving
-            .next()
-            .zip(ends)
-            .filter(|&(next, &end)| next < end && waits(next))
-            .map(|(write, _)| {
-                let location = self.execution.events()[write as usize].location.index();
-                Waiter { current: self.interleaving.current(location), write }
-            })
-            .collect()
+    /// Lets threads try again after something was taken back or was turned round.
+    fn reset(&mut self) {
+        let Self { order, interleaving, hints, .. } = self;
+        interleaving.reset(|predecessor, event| {
+            let is_hint = || hints.get(&event).is_some_and(|hints| hints.contains(&predecessor));
+            order.before(predecessor, event) || is_hint()
+        });
     }
 
-    /// For each waiter, the other waiters that it waits for. It waits for those whose write must come before a reader
-    /// of the last write of its own location.
-    fn waits(&self, waiters: &[Waiter]) -> Vec<Vec<u32>> {
+    /// The writes that wait for readers and nothing else.
+    fn waiters(&self) -> Vec<Waiter> {
+        let current = |write: u32| self.interleaving.current(self.location(write));
+        let writes = self.interleaving.waiting_for_readers();
+        writes.into_iter().map(|write| Waiter { current: current(write), write }).collect()
+    }
+
+    fn location(&self, write: u32) -> usize {
+        self.execution.events()[write as usize].location.index()
+    }
+
+    /// For each location, the waiters that a waiter of this location waits for. It waits for those whose write must
+    /// come before a reader of the last write of its own location.
+    fn waits(&self, waiters: &[Waiter]) -> FxHashMap<usize, Vec<u32>> {
         let gone = self.interleaving.gone();
         let mut numbers = vec![NONE; self.execution.thread_count()];
         for (number, waiter) in waiters.iter().enumerate() {
             numbers[self.order.chain(waiter.write)] = number as u32;
         }
         let number = |lane: usize| Some(numbers[lane]).filter(|&number| number != NONE);
-        waiters
-            .iter()
-            .map(|waiter| {
+        let mut waits = FxHashMap::default();
+        for waiter in waiters {
+            waits.entry(self.location(waiter.write)).or_insert_with(|| {
                 let readers = self.frame.readers(&self.order, waiter.current).iter();
                 let to_come = readers.filter(|&&read| !gone.contains(read));
                 to_come.flat_map(|&read| gone.behind(self.order.clock(read)).filter_map(number)).collect()
-            })
-            .collect()
+            });
+        }
+        waits
     }
 
     /// A shortest cycle of waiters through one of `begins`: each waits for the next. There may be none while there are
     /// hints.
     fn cycle(&self, waiters: &[Waiter], begins: impl Iterator<Item = usize>) -> Vec<Waiter> {
         let waits = self.waits(waiters);
-        let mut cycles = Cycles::new(waits.len());
+        let waits_of = |at: u32| waits[&self.location(waiters[at as usize].write)].as_slice();
+        let mut cycles = Cycles::new(waiters.len());
         let mut shortest: Vec<u32> = Vec::new();
         for (tried, begin) in begins.enumerate() {
             if shortest.len() == 2 || (tried >= MAX_CYCLE_STARTS && !shortest.is_empty()) {
                 break;
             }
-            if let Some(cycle) = cycles.shortest(begin as u32, |at| &waits[at as usize])
+            if let Some(cycle) = cycles.shortest(begin as u32, waits_of)
                 && (shortest.is_empty() || cycle.len() < shortest.len())
             {
                 shortest = cycle;
@@ -292,26 +298,20 @@ impl<'a, L: Lane> Search<'a, L> {
         self.hints.len() < before
     }
 
-    /// Decides the pairs of a cycle until something that went must be taken back.
+    /// Decides a pair of a cycle, and takes back what must then come later.
     fn decide(&mut self, waiters: &[Waiter]) -> Result<(), NoInterleaving> {
-        for Waiter { current, write } in self.cycle(waiters, 0..waiters.len()) {
-            if self.order.before(current, write) {
-                continue;
-            }
-            let first = self.assume(current, write)?;
-            let mut rewound = false;
-            for number in first..self.order.edge_count() as u32 {
-                let Derived { from, to, .. } = self.order.edge(number);
-                let gone = self.interleaving.gone();
-                let late =
-                    |event| !gone.contains(event) || self.interleaving.place(event) > self.interleaving.place(to);
-                if gone.contains(to) && late(from) {
-                    self.interleaving.rewind(to);
-                    rewound = true;
-                }
-            }
-            if rewound {
-                break;
+        let cycle = self.cycle(waiters, 0..waiters.len());
+        let open = cycle.iter().filter(|waiter| !self.order.before(waiter.current, waiter.write));
+        let Some(&waiter) = open.max_by_key(|waiter| self.interleaving.place(waiter.current)) else {
+            unreachable!("a saturated order has no such cycle");
+        };
+        let first = self.assume(waiter.write, waiter.current)?;
+        for number in first..self.order.edge_count() as u32 {
+            let Derived { from, to, .. } = self.order.edge(number);
+            let gone = self.interleaving.gone();
+            let late = |event| !gone.contains(event) || self.interleaving.place(event) > self.interleaving.place(to);
+            if gone.contains(to) && late(from) {
+                self.interleaving.rewind(to);
             }
         }
         Ok(())
