@@ -6,7 +6,8 @@
 //! source is a predecessor, and no other write of the location came between the two. If all threads wait, the caller
 //! decides what to do.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 use history::Execution;
 use history::execution::EventId;
@@ -59,12 +60,17 @@ pub trait Urgency<L: Lane = u32> {
     fn clocks(&self, write: u32) -> impl Iterator<Item = (&[L], u64)>;
 }
 
-/// A write that has readers, and that has waited for nothing but readers since it was looked at.
+/// A write that has readers and could go when it was looked at.
 #[derive(Copy, Clone, Debug)]
 struct Ready {
-    urgency: u64,
     thread: u32,
     write: u32,
+    /// Its urgency now.
+    urgency: u64,
+    /// Whether it is still ready: it did not go, and does not wait again.
+    is_ready: bool,
+    /// Whether its urgency has changed since it was queued.
+    has_changed: bool,
 }
 
 /// A clock that counts for a write that is ready.
@@ -102,10 +108,12 @@ pub struct Interleaving<'a, L = u32> {
     current: Vec<u32>,
     /// Threads to look at.
     active: Vec<u32>,
-    /// The writes with readers that could go when they were looked at, and their urgency now.
+    /// The writes with readers that could go when they were looked at.
     ready: Vec<Ready>,
-    /// The places of those in the list that did not go.
-    choice: Vec<u32>,
+    /// The urgency, the thread and the place in the list of each write that is ready. Entries may be out of date.
+    queue: BinaryHeap<Reverse<(u64, u32, u32)>>,
+    /// The places of writes whose urgency has changed since they were queued.
+    changed: Vec<u32>,
     /// By thread: the clocks that have events of the thread which did not go.
     counted: Vec<Vec<Counted<L>>>,
     /// By thread: the last event that it waited for, and with which event it did so.
@@ -148,7 +156,8 @@ impl<'a, L: Lane> Interleaving<'a, L> {
             current: vec![NONE; execution.location_count()],
             active: (0..threads as u32).rev().collect(),
             ready: Vec::new(),
-            choice: Vec::new(),
+            queue: BinaryHeap::new(),
+            changed: Vec::new(),
             counted: vec![Vec::new(); threads],
             waits: vec![Wait { event: NONE, predecessor: NONE }; threads],
             waiting_for: vec![NONE; execution.len()],
@@ -241,38 +250,39 @@ impl<'a, L: Lane> Interleaving<'a, L> {
                 self.make_ready(thread, event, urgency);
             }
         }
-        let write = self.most_urgent();
-        if write.is_none() {
-            for at in std::mem::take(&mut self.choice) {
-                let Ready { thread, write, .. } = self.ready[at as usize];
-                self.wait_for_readers(thread, write);
-            }
+        for at in self.changed.drain(..) {
+            let ready = &mut self.ready[at as usize];
+            ready.has_changed = false;
+            self.queue.push(Reverse((ready.urgency, ready.thread, at)));
         }
-        write
+        while let Some(Reverse((urgency, thread, at))) = self.queue.pop() {
+            let ready = &mut self.ready[at as usize];
+            if !ready.is_ready || ready.urgency != urgency {
+                continue;
+            }
+            ready.is_ready = false;
+            let write = ready.write;
+            if self.readers_to_come(write) == 0 {
+                self.active.push(thread);
+                return Some(write);
+            }
+            self.wait_for_readers(thread, write);
+        }
+        None
     }
 
     /// Notes that the next event of a thread is a write that has readers and can go.
-    fn make_ready(&mut self, thread: u32, write: u32, urgency: &impl Urgency<L>) {
-        let ready = self.ready.len() as u32;
-        let mut number = urgency.first(write);
-        for (clock, weight) in urgency.clocks(write) {
+    fn make_ready(&mut self, thread: u32, write: u32, by: &impl Urgency<L>) {
+        let at = self.ready.len() as u32;
+        let mut urgency = by.first(write);
+        for (clock, weight) in by.clocks(write) {
             for lane in lanes_larger(clock, &self.ends) {
-                number += u64::from(clock[lane].growth(self.ends[lane])) * weight;
-                self.counted[lane].push(Counted { ready, end: clock[lane], weight });
+                urgency += u64::from(clock[lane].growth(self.ends[lane])) * weight;
+                self.counted[lane].push(Counted { ready: at, end: clock[lane], weight });
             }
         }
-        self.ready.push(Ready { urgency: number, thread, write });
-        self.choice.push(ready);
-    }
-
-    /// Takes the most urgent write that can go out of those that are ready.
-    fn most_urgent(&mut self) -> Option<u32> {
-        let choice = self.choice.iter().map(|&at| self.ready[at as usize]).enumerate();
-        let can_go = choice.filter(|(_, ready)| self.readers_to_come(ready.write) == 0);
-        let (at, Ready { thread, write, .. }) = can_go.min_by_key(|(_, ready)| (ready.urgency, ready.thread))?;
-        self.choice.swap_remove(at);
-        self.active.push(thread);
-        Some(write)
+        self.ready.push(Ready { thread, write, urgency, is_ready: true, has_changed: false });
+        self.queue.push(Reverse((urgency, thread, at)));
     }
 
     /// Notes that a thread waits for an event.
@@ -341,10 +351,15 @@ impl<'a, L: Lane> Interleaving<'a, L> {
         let thread = self.execution.threads()[event as usize].index();
         let end = L::before(event + 1, || self.execution.starts()[thread]);
         self.ends[thread] = end;
-        let ready = &mut self.ready;
-        self.counted[thread].retain(|counted| {
-            ready[counted.ready as usize].urgency -= counted.weight;
-            counted.end > end
+        let Self { ready, changed, counted, .. } = self;
+        counted[thread].retain(|counted| {
+            let ready = &mut ready[counted.ready as usize];
+            ready.urgency -= counted.weight;
+            if ready.is_ready && !ready.has_changed {
+                ready.has_changed = true;
+                changed.push(counted.ready);
+            }
+            ready.is_ready && counted.end > end
         });
         let mut displaced = NONE;
         if access.kind.reads() {
@@ -402,7 +417,8 @@ impl<'a, L: Lane> Interleaving<'a, L> {
         }
         self.next_waiting.fill(NONE);
         self.ready.clear();
-        self.choice.clear();
+        self.queue.clear();
+        self.changed.clear();
         self.counted.iter_mut().for_each(Vec::clear);
         self.active.clear();
         for thread in (0..self.execution.thread_count()).rev() {

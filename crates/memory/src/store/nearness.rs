@@ -6,7 +6,7 @@
 //! the least is the nearest. Where an order leaves much open, an event with much after it tends to come early. Where
 //! little is known to come after an event, that says little, and `few` keeps it from counting much.
 //!
-//! What comes after an event is counted once, in the order as it is when the search begins.
+//! What comes after an event is counted once, in the order as it is at that time.
 
 use history::Execution;
 use order::Saturation;
@@ -16,8 +16,8 @@ use order::saturation::NONE;
 use super::frame::Frame;
 use super::interleaving::Urgency;
 
-/// How much `few` is for each thread. With 1,000 threads, 1 to 4 lead to about as few deadlocks, and 16 to more.
-const FEW: u64 = 2;
+/// How much `few` is for each thread: any of these. Where one of them leads a search astray, another may not.
+const FEW: [u64; 4] = [2, 8, 1, 4];
 /// The unit of nearness.
 const ONE: u64 = 1 << 32;
 
@@ -28,10 +28,10 @@ pub struct Nearness {
 }
 
 impl Nearness {
-    /// The weights of all readers, by a saturated order.
-    pub fn new<L: Lane>(frame: &Frame<'_>, order: &Saturation<L>) -> Self {
+    /// The weights of all readers, by a saturated order. They differ from round to round.
+    pub fn new<L: Lane>(frame: &Frame<'_>, order: &Saturation<L>, round: usize) -> Self {
         let execution = frame.execution();
-        let few = FEW * execution.thread_count().max(1) as u64;
+        let few = FEW[round % FEW.len()] * execution.thread_count().max(1) as u64;
         let mut weights = after(execution, order);
         for (event, weight) in (0..).zip(&mut weights) {
             let readers = match frame.source(event) {
@@ -64,23 +64,31 @@ fn after<L: Lane>(execution: &Execution, order: &Saturation<L>) -> Vec<u64> {
     after
 }
 
-/// The writes whose readers are nearest go first.
+/// The writes whose readers are nearest go first. As long as no nearness was computed, it is the writes whose readers
+/// have the least before them.
 pub struct Nearest<'b, L> {
     /// The frame.
     pub frame: &'b Frame<'b>,
     /// The order as it is now.
     pub order: &'b Saturation<L>,
     /// What events to come count.
-    pub nearness: &'b Nearness,
+    pub nearness: Option<&'b Nearness>,
 }
 
 impl<L: Lane> Urgency<L> for Nearest<'_, L> {
-    fn first(&self, _: u32) -> u64 {
-        0
+    fn first(&self, write: u32) -> u64 {
+        if self.nearness.is_some() {
+            return 0;
+        }
+        let readers = self.frame.readers(self.order, write);
+        readers.iter().map(|&read| self.order.sum(read)).sum::<u64>() / readers.len().max(1) as u64
     }
 
     fn clocks(&self, write: u32) -> impl Iterator<Item = (&[L], u64)> {
+        let weights = self.nearness.map(|nearness| &nearness.weights);
         let readers = self.frame.readers(self.order, write).iter();
-        readers.map(|&read| (self.order.clock(read), self.nearness.weights[read as usize]))
+        weights
+            .into_iter()
+            .flat_map(move |weights| readers.clone().map(|&read| (self.order.clock(read), weights[read as usize])))
     }
 }

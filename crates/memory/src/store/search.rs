@@ -1,8 +1,8 @@
 //! The search for an interleaving in a saturated order. It decides `sc` after `wsc`, `tso` after `wtso`, and `pso`
 //! after `wpso`.
 //!
-//! Threads (the chains of the frame) take turns ([`Interleaving`]). Reads, and writes without readers, go at once. Of
-//! the other writes, the one goes whose readers are the [nearest](super::nearness). If all threads wait, each
+//! Threads (the chains of the frame) take turns ([`Interleaving`]). Reads, and writes without readers, go at once. The
+//! other writes go in the order of how much must happen before their readers, on average. If all threads wait, each
 //! waits, directly or not, for a write w that could go if the last write c of its location had no readers to come. Not
 //! every c can come before its w. There is a cycle of such pairs in which a reader of each c must come after the w of
 //! the next pair. So in at least one pair of the cycle, w comes before c.
@@ -13,6 +13,9 @@
 //! lead to a conflict, the edges that the conflict depends on are found, and with them the assumptions. These
 //! assumptions refute each other: this is a *lemma*. The search goes back to the last but one of these assumptions, and
 //! adds the opposite of the last, by the lemma. A lemma without assumptions refutes the execution.
+//!
+//! Where many threads leave much open, many decisions are needed, and each changes nearly all clocks. So after a few of
+//! them the search begins anew, and lets those writes go first whose readers are the [nearest](super::nearness).
 //!
 //! The search ends. Each pair gets few hints. Every lemma adds an edge to an earlier level of assumptions, so the
 //! assumptions progress in a lexicographic order, as in conflict-driven clause learning.
@@ -40,6 +43,10 @@ use crate::Interrupt;
 const MAX_HINTS_WITHOUT_PROGRESS: u32 = 256;
 /// How often one pair may be turned round by a hint.
 const MAX_HINTS_PER_PAIR: u32 = 3;
+/// After so many decisions, and if there was more than one for so many events that went, the search begins anew. Each
+/// time, there may be more decisions.
+const DECISIONS: [u64; 4] = [8, 32, 64, 128];
+const EVENTS_PER_DECISION: u64 = 1 << 10;
 /// The shortest cycle is looked for through so many waiters. Further waiters are tried only until one cycle is found.
 const MAX_CYCLE_STARTS: usize = 64;
 
@@ -105,7 +112,11 @@ pub struct Search<'a, L = u32> {
     hinted: FxHashMap<(u32, u32), u32>,
     /// Whether to try hints.
     hinting: bool,
-    nearness: Nearness,
+    /// How often the search has begun anew, and how many decisions there were before that.
+    begun_anew: usize,
+    decisions_before: u64,
+    /// Which writes go first, once it has.
+    nearness: Option<Nearness>,
     /// How much work was done.
     pub effort: Effort,
 }
@@ -120,7 +131,9 @@ impl<'a, L: Lane> Search<'a, L> {
             frame,
             execution,
             known: order.edge_count() as u32,
-            nearness: Nearness::new(frame, &order),
+            begun_anew: 0,
+            decisions_before: 0,
+            nearness: None,
             order,
             rules,
             interleaving: Interleaving::new(execution),
@@ -172,9 +185,12 @@ impl<'a, L: Lane> Search<'a, L> {
             let waiters = self.waiters();
             if self.hinting && hints_left > 0 && self.hint(&waiters) {
                 hints_left -= 1;
-            } else if !self.drop_hints()
-                && let Err(NoInterleaving) = self.decide(&waiters)
-            {
+            } else if self.drop_hints() {
+                // Without them, other hints may help.
+            } else if self.needs_many_decisions() {
+                self.begin_anew();
+                (furthest, hints_left) = (0, MAX_HINTS_WITHOUT_PROGRESS);
+            } else if let Err(NoInterleaving) = self.decide(&waiters) {
                 return Ok(Some(Outcome::Refuted(Evidence::Refutation(self.refutation()))));
             }
             self.reset();
@@ -203,11 +219,27 @@ impl<'a, L: Lane> Search<'a, L> {
     /// Lets events go until all threads wait.
     fn advance(&mut self) {
         let Self { frame, order, interleaving, hints, nearness, .. } = self;
-        let nearest = Nearest { frame, order, nearness };
+        let nearest = Nearest { frame, order, nearness: nearness.as_ref() };
         while let Some(event) = interleaving.advance(|event, gone| missing(frame, order, hints, event, gone), &nearest)
         {
             interleaving.go(event);
         }
+    }
+
+    /// Whether there were many decisions for how far the interleaving has come.
+    fn needs_many_decisions(&self) -> bool {
+        let decisions = self.effort.decisions - self.decisions_before;
+        DECISIONS.get(self.begun_anew).is_some_and(|&many| decisions >= many)
+            && decisions * EVENTS_PER_DECISION > self.interleaving.line().len() as u64
+    }
+
+    /// Begins anew, and lets the writes go first whose readers are nearest. Each time, that is counted otherwise.
+    fn begin_anew(&mut self) {
+        self.restart();
+        self.hinted.clear();
+        self.nearness = Some(Nearness::new(self.frame, &self.order, self.begun_anew));
+        self.begun_anew += 1;
+        self.decisions_before = self.effort.decisions;
     }
 
     /// Lets threads try again after something was taken back or was turned round.
