@@ -28,7 +28,6 @@ use super::{Budget, GaveUp, Limits};
 use crate::fast::Answer;
 use crate::fast::containers::Stays;
 use crate::fast::stack::peel::{Nest, Peel};
-use crate::fast::stack::shrink;
 use crate::view::{Call, Endpoint, Part, ValueId};
 
 /// No operation: not matched.
@@ -37,9 +36,6 @@ const NONE: u32 = u32::MAX;
 const STAYS: u32 = u32::MAX - 1;
 /// How many steps the check of the pairs near a new pair counts as.
 const STEPS_PER_CHECK: u64 = 16;
-
-/// How many steps a set of pairs that cannot be nested is made smaller for.
-const SHRINK_STEPS: usize = 1 << 16;
 
 /// A guess, which goes on where it stopped.
 pub struct Guess<'a> {
@@ -67,7 +63,7 @@ impl<'a> Guess<'a> {
             copies => copies.insert(Copies::new(self.part, budget)?),
         };
         while copies.complete(budget)? {
-            let tangles = copies.tangles();
+            let tangles = copies.tangles(budget)?;
             for pushes in &tangles {
                 copies.forbid(pushes, None);
             }
@@ -441,9 +437,8 @@ impl<'a> Copies<'a> {
         }
         self.join(pair);
         budget.spend_many(STEPS_PER_CHECK, 0)?;
-        while let Some(core) = self.tangled_near(pair) {
+        while let Some(core) = self.tangled_near(pair, budget)? {
             self.forbid(&core, Some(pair[0]));
-            budget.spend_many(STEPS_PER_CHECK * core.len() as u64, 0)?;
         }
         Ok(())
     }
@@ -464,7 +459,7 @@ impl<'a> Copies<'a> {
     }
 
     /// The pushes of a few pairs near a pair that cannot be nested, if there are such.
-    fn tangled_near(&self, [push, pop]: Pair) -> Option<Vec<u32>> {
+    fn tangled_near(&self, [push, pop]: Pair, budget: &mut Budget) -> Result<Option<Vec<u32>>, GaveUp> {
         let mut near: Vec<u32> = Vec::new();
         let mut add = |from: u32, to: u32| {
             let range = from.saturating_sub(self.width) as usize..(to + self.width).min(self.part.moments) as usize;
@@ -484,16 +479,30 @@ impl<'a> Copies<'a> {
         near.dedup();
         near.retain(|&push| self.is_certainly_inside(push));
         let left = self.tangled(&near);
-        (!left.is_empty()).then(|| self.few_tangled(left))
+        if left.is_empty() { Ok(None) } else { self.few_tangled(left, budget).map(Some) }
     }
 
     /// A few of some pairs that cannot be nested.
-    fn few_tangled(&self, pushes: Vec<u32>) -> Vec<u32> {
-        shrink(pushes, &mut { SHRINK_STEPS }, |fewer| !self.tangled(fewer).is_empty())
+    fn few_tangled(&self, mut left: Vec<u32>, budget: &mut Budget) -> Result<Vec<u32>, GaveUp> {
+        let mut piece = left.len() / 2;
+        while piece > 0 {
+            let mut at = 0;
+            while at < left.len() {
+                let mut fewer = left.clone();
+                fewer.drain(at..(at + piece).min(left.len()));
+                budget.spend_many(fewer.len() as u64, 0)?;
+                match self.tangled(&fewer) {
+                    tangled if tangled.is_empty() => at += piece,
+                    tangled => left = tangled,
+                }
+            }
+            piece /= 2;
+        }
+        Ok(left)
     }
 
     /// All pairs that cannot be nested: a few of each cluster.
-    fn tangles(&self) -> Vec<Vec<u32>> {
+    fn tangles(&self, budget: &mut Budget) -> Result<Vec<Vec<u32>>, GaveUp> {
         let pushes = (0..self.partner.len() as u32).filter(|&at| is_push(self.call(at)));
         let mut inside: Vec<u32> = pushes.filter(|&push| self.is_certainly_inside(push)).collect();
         inside.sort_unstable_by_key(|&push| self.gaps(push)[1]);
@@ -503,7 +512,7 @@ impl<'a> Copies<'a> {
             reached = self.gaps(push)[2].max(reached);
             self.gaps(next)[1] <= reached
         });
-        clusters.map(|cluster| self.few_tangled(cluster.to_vec())).collect()
+        clusters.map(|cluster| self.few_tangled(cluster.to_vec(), budget)).collect()
     }
 
     /// Whether a push has a pop, and its copy is certainly inside between them.

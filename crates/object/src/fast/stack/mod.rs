@@ -114,7 +114,7 @@ fn core(stays: &Stays, gaps: &Gaps, mut left: Vec<u32>) -> Core {
 }
 
 /// Leaves out items, in large pieces first, as long as the rest suffices.
-pub fn shrink<T: Clone>(mut items: Vec<T>, effort: &mut usize, mut will_do: impl FnMut(&[T]) -> bool) -> Vec<T> {
+fn shrink<T: Clone>(mut items: Vec<T>, effort: &mut usize, mut will_do: impl FnMut(&[T]) -> bool) -> Vec<T> {
     let mut piece = items.len() / 2;
     while piece > 0 && *effort > 0 {
         let mut at = 0;
