@@ -11,7 +11,7 @@ use common::text;
 use history::format::{Format, ReadOptions, read};
 use history::{History, Object, Replay};
 use object::builtin::{Machine, queue::Queue, stack::Stack};
-use object::{Algorithm, Answer, Interrupt, ObjectHistory, Options, Part, check, search};
+use object::{Algorithm, Answer, GaveUp, Interrupt, ObjectHistory, Options, Part, check, search};
 use workload::object::{Config, Fault};
 
 const OBJECTS: [Object; 4] = [Object::Queue, Object::Stack, Object::PriorityQueue, Object::Exchanger];
@@ -206,21 +206,25 @@ fn copies_are_guessed() {
     }
 }
 
-/// A guess which pop of a stack takes which copy: what it finds is a linearization, and usually it finds one.
+/// A guess which pop of a stack takes which copy: what it finds is a linearization, and usually it finds one. It is
+/// made in several turns, each of which goes on where the last one stopped.
 #[test]
 fn copies_of_a_stack_are_guessed() {
     let (mut guessed, mut linearizable) = (0, 0);
-    let limits = search::Limits { interrupt: Interrupt::default(), steps: 2000 };
+    let limits = search::Limits { interrupt: Interrupt::default(), steps: 125 };
     for seed in 0..workload::small::cases(6000) {
         let history = workload::object::small_with_duplicates(Object::Stack, seed);
         let is_linearizable = oracle::object::linearizable(&history);
         linearizable += u64::from(is_linearizable);
         let view = ObjectHistory::new(&history).expect("an object history");
-        let answers: Vec<_> = view.parts().map(|part| search::copies::guess(&part, limits)).collect();
-        let found = answers.into_iter().map(|answer| match answer {
-            Ok(Some(Answer::Linearizable(Some(found)))) => Some(found),
-            Ok(Some(answer)) => panic!("{seed}: {answer:?}"),
-            _ => None,
+        let found = view.parts().map(|part| {
+            let mut guess = search::copies::Guess::new(&part);
+            let answer = (0..16).map(|_| guess.run(limits)).find(|answer| !matches!(answer, Err(GaveUp::Steps)));
+            match answer {
+                Some(Ok(Some(Answer::Linearizable(Some(found))))) => Some(found),
+                Some(Ok(Some(answer))) => panic!("{seed}: {answer:?}"),
+                _ => None,
+            }
         });
         let Some(found) = found.collect::<Option<Vec<_>>>() else { continue };
         assert!(is_linearizable, "{seed}\n{}", text(&history));
@@ -231,7 +235,9 @@ fn copies_of_a_stack_are_guessed() {
         verify(&certificate, &history).unwrap_or_else(|refusal| panic!("{refusal}: {seed}\n{}", text(&history)));
     }
     assert!(guessed > linearizable / 4, "{guessed} of {linearizable}");
-    for (threads, values, seed) in [(16, 10, 1), (32, 10, 1), (32, 100, 3)] {
+    for (threads, values, seed) in
+        [(8, 2, 1), (16, 2, 1), (16, 10, 1), (32, 2, 2), (32, 10, 1), (32, 10, 3), (32, 100, 3)]
+    {
         let run = Config { threads, values, operations: 20_000, seed, ..Config::new(Object::Stack) };
         let history = workload::object::history(&run);
         assert_eq!(verified(&history, Algorithm::Auto), Verdict::Consistent, "{run:?}");

@@ -88,7 +88,9 @@ pub fn stack(part: &Part) -> Option<OperationId> {
             pending += 1;
         }
     }
-    let mut scan = Scan { part, events: part.events(), pushes, pending, balances: Balances::new(part.values.len()) };
+    let pushed = (0..).zip(&pushes).filter(|(_, count)| **count > 0).map(|(value, _)| value).collect();
+    let balances = Balances::new(part.values.len());
+    let mut scan = Scan { part, events: part.events(), pushes, pushed, pending, balances };
     let mut effort = MOST_EVENTS;
     let mut open: Vec<u32> = Vec::new();
     for moment in 0..part.moments {
@@ -163,8 +165,9 @@ const fn add(balance: &mut i64, change: i64, positive: &mut i64) {
 struct Scan<'a> {
     part: &'a Part<'a>,
     events: Vec<Endpoint>,
-    /// How many pending pushes of each value there are.
+    /// How many pending pushes of each value there are, and the values that have any.
     pushes: Vec<i64>,
+    pushed: Vec<u32>,
     /// How many pending pops there are.
     pending: i64,
     balances: Balances,
@@ -248,11 +251,8 @@ impl Scan<'_> {
         }
         let mut lacking = self.balances.lacking_pushes;
         if lacking > 0 {
-            let lacks = |value: u32| self.balances.pops[value as usize].clamp(0, self.pushes[value as usize]);
-            let mut values = self.balances.changed.clone();
-            values.sort_unstable();
-            values.dedup();
-            lacking -= values.into_iter().map(lacks).sum::<i64>();
+            let lacks = |&value: &u32| self.balances.pops[value as usize].clamp(0, self.pushes[value as usize]);
+            lacking -= self.pushed.iter().map(lacks).sum::<i64>();
         }
         for &value in &added {
             self.balances.add_to_pops(value, 1);

@@ -5,21 +5,22 @@
 //! other, and both copies are certainly inside at one time. No pairs cross in a linearization.
 //!
 //! - At first, every pop takes the last pushed copy that [can belong](super::partners) to it, as if all operations took
-//!   effect in the middle of their times. The rest is matched by augmenting paths, so that every push has a
-//!   pop unless its copy may stay.
-//! - Pairs that cross others are taken apart. Then the operations without a partner get one, one after the other. An
-//!   operation takes the partner for which the fewest pairs have to be taken apart: those of the two operations, and
-//!   those that the new pair crosses. A pair counts the more, the more often its operations lost their partners.
+//!   effect in the middle of their times. Pairs that cross others are taken apart.
+//! - Then the operations without a partner get one, one after the other, along an augmenting path: the operation takes
+//!   a partner from another one, which takes a partner from the next, until one is free. The path may cost pairs that
+//!   are not on it, since its new pairs cross them. The cheapest path is taken. A pair costs the more, the more often
+//!   its operations lost their partners. Of equally cheap operations on a path, the one is followed first that is
+//!   nearest to a free copy: free copies can be far away.
 //! - More than two pairs can be in each other's way although no two of them cross. After each new pair, those nearby
 //!   are decided by the near-linear algorithm. If they cannot be nested, a few of them are remembered as impossible
-//!   together. So are the pairs of a core, if the decision of the whole history fails.
+//!   together. So are those that cannot be nested when all operations have partners.
 //!
 //! Only a linearization proves anything. If no guess is found, the search decides.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
 use certificate::object::{Core, Stay};
-use order::Rows;
 use rustc_hash::FxHashMap;
 
 use super::partners::{Partners, inside, is_pop, is_push};
@@ -36,31 +37,51 @@ const STAYS: u32 = u32::MAX - 1;
 /// How many steps the check of the pairs near a new pair counts as.
 const STEPS_PER_CHECK: u64 = 16;
 
-/// Decides a stack by guesses. None if no guess is found.
-pub fn guess(part: &Part, limits: Limits) -> Result<Option<Answer>, GaveUp> {
-    let is_other = |call: &Call| !(is_push(call) || is_pop(call) || call.is_pending() || call.result == ValueId::EMPTY);
-    if part.calls.iter().any(is_other) {
-        return Ok(None);
+/// A guess, which goes on where it stopped.
+pub struct Guess<'a> {
+    part: &'a Part<'a>,
+    copies: Option<Copies<'a>>,
+    is_over: bool,
+}
+
+impl<'a> Guess<'a> {
+    /// The beginning.
+    pub fn new(part: &'a Part<'a>) -> Self {
+        let is_other =
+            |call: &Call| !(is_push(call) || is_pop(call) || call.is_pending() || call.result == ValueId::EMPTY);
+        Self { part, copies: None, is_over: part.calls.iter().any(is_other) }
     }
-    let budget = &mut Budget::new(limits);
-    let mut copies = Copies::new(part, budget)?;
-    if !copies.match_all(budget)? {
-        return Ok(None);
-    }
-    copies.take_crossing_apart(budget)?;
-    loop {
-        if !copies.complete(budget)? {
+
+    /// Goes on. None if there is no guess.
+    pub fn run(&mut self, limits: Limits) -> Result<Option<Answer>, GaveUp> {
+        if self.is_over {
             return Ok(None);
         }
-        let answer = match Stays::with_copies(part, &copies.taken()) {
-            Ok(stays) => stays.decide(true),
-            Err(core) => Answer::Violation(core),
+        let budget = &mut Budget::new(limits);
+        let copies = match &mut self.copies {
+            Some(copies) => copies,
+            copies => copies.insert(Copies::new(self.part, budget)?),
         };
-        match answer {
-            Answer::Violation(core) if copies.learn(&core) => {}
-            Answer::Linearizable(_) => return Ok(Some(answer)),
-            _ => return Ok(None),
+        while copies.complete(budget)? {
+            let tangles = copies.tangles(budget)?;
+            for pushes in &tangles {
+                copies.forbid(pushes, None);
+            }
+            if !tangles.is_empty() {
+                continue;
+            }
+            let answer = match Stays::with_copies(self.part, &copies.taken()) {
+                Ok(stays) => stays.decide(true),
+                Err(core) => Answer::Violation(core),
+            };
+            match answer {
+                Answer::Violation(core) if copies.learn(&core) => {}
+                Answer::Linearizable(_) => return Ok(Some(answer)),
+                _ => break,
+            }
         }
+        self.is_over = true;
+        Ok(None)
     }
 }
 
@@ -137,8 +158,8 @@ struct Copies<'a> {
     impossible_with: FxHashMap<Pair, Vec<u32>>,
     /// Pops without a partner.
     waiting: VecDeque<u32>,
-    mixed: u32,
-    scratch: Vec<u32>,
+    /// The pushes without a partner: their values, their returns, and they themselves.
+    free: BTreeSet<(ValueId, u32, u32)>,
 }
 
 impl<'a> Copies<'a> {
@@ -155,7 +176,9 @@ impl<'a> Copies<'a> {
             width = width.max(open);
         }
         let count = part.calls.len();
-        Ok(Self {
+        let pushes = (0..).zip(part.calls).filter(|(_, call)| is_push(call));
+        let free = pushes.map(|(at, call)| (call.argument, call.ret, at)).collect();
+        let mut copies = Self {
             part,
             events,
             width,
@@ -167,9 +190,11 @@ impl<'a> Copies<'a> {
             impossible: Vec::new(),
             impossible_with: FxHashMap::default(),
             waiting: VecDeque::new(),
-            mixed: 0,
-            scratch: Vec::new(),
-        })
+            free,
+        };
+        copies.match_last_pushed();
+        copies.take_crossing_apart(budget)?;
+        Ok(copies)
     }
 
     fn call(&self, at: u32) -> &'a Call {
@@ -184,7 +209,7 @@ impl<'a> Copies<'a> {
         }
     }
 
-    /// Whether a push must have a pop, or stay.
+    /// Whether an operation is a push that must have a pop, or stay.
     fn counts(&self, at: u32) -> bool {
         is_push(self.call(at)) && !self.call(at).is_pending()
     }
@@ -194,32 +219,42 @@ impl<'a> Copies<'a> {
     }
 
     fn join(&mut self, [push, pop]: Pair) {
+        let Call { call, ret, argument, .. } = *self.call(push);
+        self.free.remove(&(argument, ret, push));
         self.partner[push as usize] = pop;
-        self.popped.set(self.call(push).call, self.times(pop)[0]);
+        self.popped.set(call, self.times(pop)[0]);
         if pop != STAYS {
             self.partner[pop as usize] = push;
-            self.pushed.set(self.call(pop).call, u32::MAX - self.call(push).ret);
+            self.pushed.set(self.call(pop).call, u32::MAX - ret);
         }
     }
 
-    /// Takes a pair apart.
-    fn separate(&mut self, push: u32) {
+    /// Takes a pair apart. Returns the pop.
+    fn separate(&mut self, push: u32) -> u32 {
+        let Call { call, ret, argument, .. } = *self.call(push);
+        self.free.insert((argument, ret, push));
         let pop = std::mem::replace(&mut self.partner[push as usize], NONE);
-        self.popped.set(self.call(push).call, 0);
-        self.losses[push as usize] += 1;
+        self.popped.set(call, 0);
         if pop != STAYS {
             self.partner[pop as usize] = NONE;
             self.pushed.set(self.call(pop).call, 0);
+        }
+        pop
+    }
+
+    /// Takes a pair apart that is in the way. Its pop waits for another copy.
+    fn lose(&mut self, push: u32) {
+        let pop = self.separate(push);
+        self.losses[push as usize] += 1;
+        if pop != STAYS {
             self.losses[pop as usize] += 1;
             self.waiting.push_back(pop);
         }
     }
 
-    /// Matches all operations. Pairs may cross. Returns whether there is a match. If not all partners are known, some
-    /// operations may have none.
-    fn match_all(&mut self, budget: &mut Budget) -> Result<bool, GaveUp> {
+    /// Every pop takes the copy that was pushed last. Pairs may cross, and some operations may have no partner.
+    fn match_last_pushed(&mut self) {
         let (_, order) = inside(self.part);
-        let mut partner = vec![NONE; self.partner.len()];
         let mut places = vec![NONE; self.partner.len()];
         for (place, &at) in (0..).zip(&order) {
             places[at as usize] = place;
@@ -227,49 +262,17 @@ impl<'a> Copies<'a> {
                 continue;
             }
             let pushes = self.partners.pushes.of(at as usize).iter().copied();
-            let inside = pushes.filter(|&push| places[push as usize] != NONE && partner[push as usize] == NONE);
-            if let Some(push) = inside.max_by_key(|&push| places[push as usize]) {
-                (partner[at as usize], partner[push as usize]) = (push, at);
+            let inside = pushes.filter(|&push| places[push as usize] != NONE && self.partner[push as usize] == NONE);
+            match inside.max_by_key(|&push| places[push as usize]) {
+                Some(push) => self.join([push, at]),
+                None => self.waiting.push_back(at),
             }
         }
-        let count = self.partner.len() as u32;
-        let mut paths = Paths { from: vec![NONE; count as usize], reached: Vec::new() };
-        for pop in 0..count {
-            if !is_pop(self.call(pop)) {
-                continue;
-            }
-            let is_free = |push: u32, partner: &[u32]| partner[push as usize] == NONE;
-            if partner[pop as usize] == NONE
-                && !paths.augment(pop, &self.partners.pushes, &mut partner, is_free, budget)?
-            {
-                if self.partners.are_all {
-                    return Ok(false);
-                }
-                self.waiting.push_back(pop);
+        for push in 0..self.partner.len() as u32 {
+            if self.counts(push) && self.partner[push as usize] == NONE && self.may_stay(push) {
+                self.join([push, STAYS]);
             }
         }
-        for push in (0..count).filter(|&at| self.counts(at)) {
-            let is_free = |pop: u32, partner: &[u32]| match partner[pop as usize] {
-                NONE => true,
-                push => self.may_stay(push) || !self.counts(push),
-            };
-            if partner[push as usize] == NONE
-                && !self.may_stay(push)
-                && !paths.augment(push, &self.partners.pops, &mut partner, is_free, budget)?
-                && self.partners.are_all
-            {
-                return Ok(false);
-            }
-        }
-        for push in 0..count {
-            match partner[push as usize] {
-                _ if !is_push(self.call(push)) => {}
-                NONE if self.call(push).is_pending() || !self.may_stay(push) => {}
-                NONE => self.join([push, STAYS]),
-                pop => self.join([push, pop]),
-            }
-        }
-        Ok(true)
     }
 
     /// Takes pairs apart until none cross, those that cross most first.
@@ -289,7 +292,7 @@ impl<'a> Copies<'a> {
             others.clear();
             self.find_crossing([push, self.partner[push as usize]], &mut others);
             if !others.is_empty() {
-                self.separate(push);
+                self.lose(push);
             }
         }
         Ok(())
@@ -342,16 +345,17 @@ impl<'a> Copies<'a> {
     /// Gives a partner to every operation. Returns whether that is possible.
     fn complete(&mut self, budget: &mut Budget) -> Result<bool, GaveUp> {
         loop {
-            while let Some(pop) = self.waiting.pop_front() {
-                if self.partner[pop as usize] == NONE && !self.place(pop, budget)? {
+            while let Some(&pop) = self.waiting.front() {
+                if self.partner[pop as usize] == NONE && !self.augment(pop, budget)? {
                     return Ok(false);
                 }
+                self.waiting.pop_front();
             }
             let mut is_complete = true;
             for push in 0..self.partner.len() as u32 {
                 if self.partner[push as usize] == NONE && self.counts(push) {
                     is_complete = false;
-                    if !self.place(push, budget)? {
+                    if !self.augment(push, budget)? {
                         return Ok(false);
                     }
                 }
@@ -362,43 +366,81 @@ impl<'a> Copies<'a> {
         }
     }
 
-    /// Gives a partner to an operation. Returns whether there is one.
-    fn place(&mut self, at: u32, budget: &mut Budget) -> Result<bool, GaveUp> {
-        let of_push = is_push(self.call(at));
-        let partners = if of_push { &self.partners.pops } else { &self.partners.pushes };
-        let stays = (of_push && self.may_stay(at)).then_some(STAYS);
-        let mut others = std::mem::take(&mut self.scratch);
-        let mut best: Option<(u32, Pair)> = None;
-        for partner in partners.of(at as usize).iter().copied().chain(stays) {
-            let pair = if of_push { [at, partner] } else { [partner, at] };
-            self.find_in_the_way(pair, &mut others);
-            budget.spend_many(1 + others.len() as u64 / 4, 0)?;
-            let weight = others.iter().map(|&push| self.weight(push)).sum::<u32>();
-            // Equal choices are mixed, so that operations do not take each other's partners for ever.
-            self.mixed = self.mixed.wrapping_mul(0x0019_660d).wrapping_add(0x3c6e_f35f);
-            let key = if weight == 0 { 0 } else { 4 * weight + (self.mixed >> 29) };
-            if best.is_none_or(|(least, _)| key < least) {
-                best = Some((key, pair));
-            }
-            if key == 0 {
+    /// Gives a partner to an operation, along the cheapest augmenting path. Returns whether there is one.
+    fn augment(&mut self, start: u32, budget: &mut Budget) -> Result<bool, GaveUp> {
+        let of_push = is_push(self.call(start));
+        let pair = |at: u32, partner: u32| if of_push { [at, partner] } else { [partner, at] };
+        // For each operation that was reached: the cost, the operation before it, and what that one takes from it.
+        let mut reached: FxHashMap<u32, (u64, u32, u32)> = FxHashMap::from_iter([(start, (0, NONE, NONE))]);
+        let mut queue = BinaryHeap::from([Reverse((0, 0, 0, start))]);
+        let mut end: Option<(u64, u32, u32)> = None;
+        let mut others = Vec::new();
+        while let Some(Reverse((cost, _, _, at))) = queue.pop() {
+            if end.is_some_and(|(least, ..)| least <= cost) {
                 break;
             }
-        }
-        let found = best.is_some();
-        if let Some((_, pair)) = best {
-            self.find_in_the_way(pair, &mut others);
-            for &push in &others {
-                self.separate(push);
+            if reached[&at].0 < cost {
+                continue;
             }
-            self.join(pair);
-            while let Some(core) = self.tangled_near(pair) {
-                budget.spend_many(STEPS_PER_CHECK * core.len() as u64, 0)?;
-                self.forbid(&core, Some(pair[0]));
+            let partners = if of_push { &self.partners.pops } else { &self.partners.pushes };
+            let stays = (of_push && self.may_stay(at)).then_some(STAYS);
+            for partner in partners.of(at as usize).iter().copied().chain(stays) {
+                let next = if partner == STAYS { NONE } else { self.partner[partner as usize] };
+                let is_reached = |cost: u64| reached.get(&next).is_some_and(|&(least, ..)| least <= cost);
+                if next == at || is_reached(cost) {
+                    continue;
+                }
+                self.find_in_the_way(pair(at, partner), &mut others);
+                budget.spend_many(1 + others.len() as u64 / 4, 0)?;
+                let on_path = if of_push { [at, next] } else { [self.partner[at as usize], partner] };
+                let lost = others.iter().filter(|push| !on_path.contains(push));
+                let cost = cost + lost.map(|&push| u64::from(self.weight(push))).sum::<u64>();
+                if next >= STAYS {
+                    if end.is_none_or(|(least, ..)| cost < least) {
+                        end = Some((cost, at, partner));
+                    }
+                } else if !is_reached(cost) {
+                    let distance = if of_push { 0 } else { self.distance(next) };
+                    queue.push(Reverse((cost, distance, reached.len(), next)));
+                    reached.insert(next, (cost, at, partner));
+                }
             }
-            budget.spend_many(STEPS_PER_CHECK, 0)?;
         }
-        self.scratch = others;
-        Ok(found)
+        let Some((_, mut at, mut partner)) = end else { return Ok(false) };
+        // The last operation of the path takes its partner first. So every state on the way is a matching.
+        loop {
+            let own = if of_push { at } else { self.partner[at as usize] };
+            if self.partner[at as usize] != NONE {
+                self.separate(own);
+            }
+            self.take(pair(at, partner), &mut others, budget)?;
+            if at == start {
+                return Ok(true);
+            }
+            (_, at, partner) = reached[&at];
+        }
+    }
+
+    /// How far a pop is from a free copy of its value.
+    fn distance(&self, pop: u32) -> u32 {
+        let Call { call, result, .. } = *self.call(pop);
+        let before = self.free.range((result, 0, 0)..(result, call, 0)).next_back();
+        let after = self.free.range((result, call, 0)..=(result, NONE, NONE)).next();
+        before.into_iter().chain(after).map(|&(_, ret, _)| ret.abs_diff(call)).min().unwrap_or(NONE)
+    }
+
+    /// Makes a pair of two operations, and takes apart what is in its way.
+    fn take(&mut self, pair: Pair, others: &mut Vec<u32>, budget: &mut Budget) -> Result<(), GaveUp> {
+        self.find_in_the_way(pair, others);
+        for &push in &*others {
+            self.lose(push);
+        }
+        self.join(pair);
+        budget.spend_many(STEPS_PER_CHECK, 0)?;
+        while let Some(core) = self.tangled_near(pair, budget)? {
+            self.forbid(&core, Some(pair[0]));
+        }
+        Ok(())
     }
 
     /// Remembers that some pairs cannot be together, and takes one of them apart. It is not the pair of the push
@@ -412,12 +454,12 @@ impl<'a> Copies<'a> {
         self.impossible.push(pairs);
         let others = pushes.iter().copied().filter(|&push| Some(push) != but);
         if let Some(push) = others.min_by_key(|&push| self.weight(push)).or(but) {
-            self.separate(push);
+            self.lose(push);
         }
     }
 
     /// The pushes of a few pairs near a pair that cannot be nested, if there are such.
-    fn tangled_near(&self, [push, pop]: Pair) -> Option<Vec<u32>> {
+    fn tangled_near(&self, [push, pop]: Pair, budget: &mut Budget) -> Result<Option<Vec<u32>>, GaveUp> {
         let mut near: Vec<u32> = Vec::new();
         let mut add = |from: u32, to: u32| {
             let range = from.saturating_sub(self.width) as usize..(to + self.width).min(self.part.moments) as usize;
@@ -435,21 +477,50 @@ impl<'a> Copies<'a> {
         }
         near.sort_unstable();
         near.dedup();
-        near.retain(|&push| {
+        near.retain(|&push| self.is_certainly_inside(push));
+        let left = self.tangled(&near);
+        if left.is_empty() { Ok(None) } else { self.few_tangled(left, budget).map(Some) }
+    }
+
+    /// A few of some pairs that cannot be nested.
+    fn few_tangled(&self, mut left: Vec<u32>, budget: &mut Budget) -> Result<Vec<u32>, GaveUp> {
+        let mut piece = left.len() / 2;
+        while piece > 0 {
+            let mut at = 0;
+            while at < left.len() {
+                let mut fewer = left.clone();
+                fewer.drain(at..(at + piece).min(left.len()));
+                budget.spend_many(fewer.len() as u64, 0)?;
+                match self.tangled(&fewer) {
+                    tangled if tangled.is_empty() => at += piece,
+                    tangled => left = tangled,
+                }
+            }
+            piece /= 2;
+        }
+        Ok(left)
+    }
+
+    /// All pairs that cannot be nested: a few of each cluster.
+    fn tangles(&self, budget: &mut Budget) -> Result<Vec<Vec<u32>>, GaveUp> {
+        let pushes = (0..self.partner.len() as u32).filter(|&at| is_push(self.call(at)));
+        let mut inside: Vec<u32> = pushes.filter(|&push| self.is_certainly_inside(push)).collect();
+        inside.sort_unstable_by_key(|&push| self.gaps(push)[1]);
+        let left = self.tangled(&inside);
+        let mut reached = 0;
+        let clusters = left.chunk_by(|&push, &next| {
+            reached = self.gaps(push)[2].max(reached);
+            self.gaps(next)[1] <= reached
+        });
+        clusters.map(|cluster| self.few_tangled(cluster.to_vec(), budget)).collect()
+    }
+
+    /// Whether a push has a pop, and its copy is certainly inside between them.
+    fn is_certainly_inside(&self, push: u32) -> bool {
+        self.partner[push as usize] != NONE && {
             let [_, from, to, _] = self.gaps(push);
             from < to
-        });
-        let mut left = self.tangled(&near);
-        let mut at = 0;
-        while at < left.len() {
-            let mut fewer = left.clone();
-            fewer.remove(at);
-            match self.tangled(&fewer) {
-                tangled if tangled.is_empty() => at += 1,
-                tangled => left = tangled,
-            }
         }
-        (!left.is_empty()).then_some(left)
     }
 
     /// The gaps of a pair: see [`Nest::values`].
@@ -485,63 +556,5 @@ impl<'a> Copies<'a> {
         let pushes: Vec<u32> = stays.iter().filter_map(push).map(|at| at as u32).collect();
         self.forbid(&pushes, None);
         !pushes.is_empty()
-    }
-}
-
-/// Augmenting paths.
-struct Paths {
-    /// For each operation of the other side that was reached: from which one.
-    from: Vec<u32>,
-    reached: Vec<u32>,
-}
-
-impl Paths {
-    /// Matches an operation that has no partner. The path ends at an operation that `is_free`; it loses its partner, if
-    /// it has one. Returns whether there is such a path.
-    fn augment(
-        &mut self,
-        start: u32,
-        partners: &Rows<u32>,
-        partner: &mut [u32],
-        is_free: impl Fn(u32, &[u32]) -> bool,
-        budget: &mut Budget,
-    ) -> Result<bool, GaveUp> {
-        for other in self.reached.drain(..) {
-            self.from[other as usize] = NONE;
-        }
-        let mut queue = VecDeque::from([start]);
-        while let Some(at) = queue.pop_front() {
-            budget.spend(0)?;
-            for &other in partners.of(at as usize) {
-                if self.from[other as usize] != NONE {
-                    continue;
-                }
-                self.from[other as usize] = at;
-                self.reached.push(other);
-                if is_free(other, partner) {
-                    self.turn(start, other, partner);
-                    return Ok(true);
-                }
-                queue.push_back(partner[other as usize]);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Matches along the path that ends at an operation.
-    fn turn(&self, start: u32, mut end: u32, partner: &mut [u32]) {
-        let last = partner[end as usize];
-        if last != NONE {
-            partner[last as usize] = NONE;
-        }
-        loop {
-            let at = self.from[end as usize];
-            let next = std::mem::replace(&mut partner[at as usize], end);
-            partner[end as usize] = at;
-            if at == start {
-                return;
-            }
-            end = next;
-        }
     }
 }

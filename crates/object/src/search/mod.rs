@@ -118,18 +118,19 @@ pub fn check<S: Machine>(part: &Part, specification: &mut S, limits: impl Into<L
     }
 }
 
-/// Decides a part by `linearize`, which searches for a linearization. If there is none, the first operation is blamed
+/// The answer for a part, if a search `found` a linearization or none. If there is none, the first operation is blamed
 /// up to whose return there is none. Then the number of steps is not limited any more.
-fn decide(
+fn answer(
     part: &Part,
+    found: Option<Linearization>,
     limits: Limits,
     linearize: impl Fn(&Part, Limits) -> Result<Option<Linearization>, GaveUp>,
-) -> Result<Answer, GaveUp> {
-    if let Some(linearization) = linearize(part, limits)? {
-        return Ok(Answer::Linearizable(Some(linearization)));
+) -> Answer {
+    if found.is_some() {
+        return Answer::Linearizable(found);
     }
     let blamed = first_failure(part, |prefix| Ok(linearize(prefix, limits.interrupt.into())?.is_some()));
-    Ok(Answer::Violation(Core::Stuck(blamed)))
+    Answer::Violation(Core::Stuck(blamed))
 }
 
 /// In a part that is not linearizable: the first operation up to whose return the part is not linearizable. It is found

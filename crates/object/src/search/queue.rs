@@ -47,14 +47,14 @@ use certificate::object::Linearization;
 use history::Method;
 
 use super::frontier::{ByValue, Frontier, Slots, Timeline};
-use super::{Budget, GaveUp, Limits, Seen, decide};
+use super::{Budget, GaveUp, Limits, Seen, answer};
 use crate::fast::Answer;
 use crate::shards::Shards;
 use crate::view::{Call, Endpoint, Part, ValueId};
 
 /// Decides a queue.
 pub fn check(part: &Part, limits: Limits) -> Result<Answer, GaveUp> {
-    decide(part, limits, linearize)
+    Ok(answer(part, linearize(part, limits)?, limits, linearize))
 }
 
 fn linearize(part: &Part, limits: Limits) -> Result<Option<Linearization>, GaveUp> {

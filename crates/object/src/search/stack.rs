@@ -37,45 +37,58 @@ use history::Method;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::frontier::{ByValue, Frontier, NONE, Slots, Timeline};
-use super::{Budget, GaveUp, Limits, Seen, certain, copies, decide};
+use super::{Budget, GaveUp, Limits, Seen, answer, certain, copies};
 use crate::fast::Answer;
 use crate::view::{Call, Endpoint, Part, ValueId};
 
 /// After how many tasks the search asks whether there is room for its tables to grow.
 const TASKS_PER_QUESTION: u64 = 1 << 10;
-/// How many steps the search and the [guesses](copies) take in turn, for each call. After these the search goes on
-/// without a bound.
+/// How many steps the search and the [guess](copies) take in turn, for each call. Both go on where they stopped. After
+/// these the search goes on without a bound.
 const STEPS_PER_CALL: [[u64; 2]; 3] = [[16, 96], [64, 512], [4096, 8192]];
 
 /// Decides a stack. A short search comes first: it blames the first operation that cannot return. The counts often show
-/// a violation that the search would take long to find, and the guesses a linearization.
+/// a violation that the search would take long to find, and the guess a linearization.
 pub fn check(part: &Part, limits: Limits) -> Result<Answer, GaveUp> {
     let few = |per_call: u64| Limits { steps: limits.steps.min(per_call * part.calls.len() as u64), ..limits };
+    let mut search = search(part);
+    let mut guess = copies::Guess::new(part);
     for (turn, [searching, guessing]) in STEPS_PER_CALL.into_iter().enumerate() {
-        match decide(part, few(searching), linearize) {
+        match search.run(few(searching)) {
             Err(GaveUp::Steps) => {}
-            decided => return decided,
+            found => return Ok(answer(part, found?, limits, linearize)),
         }
         if turn == 0
             && let Some(blamed) = certain::stack(part)
         {
             return Ok(Answer::Violation(Core::Stuck(blamed)));
         }
-        match copies::guess(part, few(guessing)) {
+        match guess.run(few(guessing)) {
             Ok(None) | Err(GaveUp::Steps) => {}
             Ok(Some(answer)) => return Ok(answer),
             Err(gave_up) => return Err(gave_up),
         }
     }
-    decide(part, limits, linearize)
+    drop(guess);
+    Ok(answer(part, search.run(limits)?, limits, linearize))
 }
 
 fn linearize(part: &Part, limits: Limits) -> Result<Option<Linearization>, GaveUp> {
+    search(part).run(limits)
+}
+
+/// A search, which goes on where it stopped.
+trait Levels {
+    /// Goes on. None if there is no linearization.
+    fn run(&mut self, limits: Limits) -> Result<Option<Linearization>, GaveUp>;
+}
+
+fn search<'a>(part: &'a Part<'a>) -> Box<dyn Levels + 'a> {
     let operations = Operations::new(part);
     match operations.timeline.width() {
-        0..=64 => Search::<u64>::new(operations).run(limits),
-        65..=128 => Search::<u128>::new(operations).run(limits),
-        _ => Search::<Box<[u64]>>::new(operations).run(limits),
+        0..=64 => Box::new(Search::<u64>::new(operations)),
+        65..=128 => Box::new(Search::<u128>::new(operations)),
+        _ => Box::new(Search::<Box<[u64]>>::new(operations)),
     }
 }
 
@@ -219,6 +232,33 @@ struct Search<'a, M> {
     tasks_done: u64,
 }
 
+impl<M: Slots> Levels for Search<'_, M> {
+    fn run(&mut self, limits: Limits) -> Result<Option<Linearization>, GaveUp> {
+        let mut budget = Budget::new(limits);
+        let mut found = None;
+        if self.nodes.is_empty() {
+            let frontier = Frontier::new(&self.operations.timeline, self.operations.timeline.width());
+            found = self.arrive(0, [NONE; 3], Done { frontier, used: 0 }, false);
+        }
+        while found.is_none() && !self.tasks.is_empty() {
+            budget.spend(self.nodes.len())?;
+            self.tasks_done += 1;
+            if self.tasks_done.is_multiple_of(TASKS_PER_QUESTION) {
+                check_room(self.growth())?;
+            }
+            found = match self.tasks.pop() {
+                None => break,
+                Some(Task::Push { node, push }) => self.enter(node, push),
+                Some(Task::Return { node, push, above, by_pending }) => {
+                    let done = self.nodes[above as usize].done.clone();
+                    self.arrive(self.nodes[node as usize].level, [node, push, above], done, by_pending)
+                }
+            };
+        }
+        Ok(found.map(|node| self.linearization(node)))
+    }
+}
+
 impl<'a, M: Slots> Search<'a, M> {
     fn new(operations: Operations<'a>) -> Self {
         Self {
@@ -246,30 +286,6 @@ impl<'a, M: Slots> Search<'a, M> {
         let of_place = size_of::<(u32, Done<M>, bool)>();
         let of_sets = [&self.seen, &self.exits].map(|set| growth(set.len(), set.capacity(), of_place));
         [of_nodes, of_links, of_levels, of_tasks, of_numbers].into_iter().chain(of_sets).max().unwrap_or(0)
-    }
-
-    fn run(mut self, limits: Limits) -> Result<Option<Linearization>, GaveUp> {
-        let mut budget = Budget::new(limits);
-        let frontier = Frontier::new(&self.operations.timeline, self.operations.timeline.width());
-        let mut found = self.arrive(0, [NONE; 3], Done { frontier, used: 0 }, false);
-        while found.is_none() {
-            let Some(task) = self.tasks.pop() else {
-                return Ok(None);
-            };
-            budget.spend(self.nodes.len())?;
-            self.tasks_done += 1;
-            if self.tasks_done.is_multiple_of(TASKS_PER_QUESTION) {
-                check_room(self.growth())?;
-            }
-            found = match task {
-                Task::Push { node, push } => self.enter(node, push),
-                Task::Return { node, push, above, by_pending } => {
-                    let done = self.nodes[above as usize].done.clone();
-                    self.arrive(self.nodes[node as usize].level, [node, push, above], done, by_pending)
-                }
-            };
-        }
-        Ok(found.map(|node| self.linearization(node)))
     }
 
     /// Enters the level of a push from a node. Returns the node at the end, if the end is reached.
