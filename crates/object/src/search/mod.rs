@@ -21,6 +21,8 @@
 //! If there is no linearization, the operation whose return was reached last is blamed: the operations up to this
 //! return have no linearization already.
 
+#[cfg(feature = "sat")]
+mod absence;
 pub mod certain;
 pub mod copies;
 mod frontier;
