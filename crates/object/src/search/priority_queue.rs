@@ -1,5 +1,8 @@
 //! A priority queue for the search. It limits the steps of pending removals.
 //!
+//! The search is given few steps, which suffice if few operations overlap. Then a SAT solver (`absence`) decides, if
+//! there is one and no peek returned a value. If not, the search goes on.
+//!
 //! Without pending removals, the contents follow from the operations that are done, so there are no more states than
 //! frontiers. With pending removals, two kinds of steps cannot help, and are left out here:
 //! - a pending removal of a value, if other removals remove all copies of the value that may be inserted;

@@ -1,20 +1,21 @@
 //! One value of a priority queue, if it is chosen which gaps are clear: can its copies and its removals be matched?
 //!
 //! A copy is open from the first gap of its insert to its *deadline*, the first gap after the return that is clear of
-//! the value. A removal is open from its first gap to the last gap before its return that is clear above the value. Both
-//! can be partners if they are open at the same gap: then the removal takes effect at the last such gap. A copy with a
-//! deadline needs a partner, and so does a removal. Whichever ends first takes the open partner that ends first. All
-//! that overlap what ends are open then, and of these, those that end later can do all that those that end earlier can.
-//! So this finds a partner for all if that is possible.
+//! the value. A removal is open from its first gap to the last gap before its return that is clear above the value.
+//! Both can be partners if they are open at the same gap: then the removal takes effect at the last such gap. A copy
+//! with a deadline needs a partner, and so does a removal. Whichever ends first takes the open partner that ends first.
+//! All that overlap what ends are open then, and of these, those that end later can do all that those that end earlier
+//! can. So this finds a partner for all if that is possible.
 //!
-//! If one of them finds no partner, a few that ended last are looked at, then twice as many, and so on, until they alone
-//! cannot find partners. What they depend on is reduced to as few gaps as possible. These are a [conflict](Conflict).
-//! If a gap that must be clear is replaced by one nearby, that often is a conflict, too.
+//! If one of them finds no partner, a few that ended last are looked at, then twice as many, and so on, until they
+//! alone cannot find partners. What they depend on is reduced to as few gaps as possible. These are a
+//! [conflict](Conflict). If a gap that must be clear is replaced by one nearby, that often is a conflict, too.
 
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::Span;
+use super::{Budget, GaveUp, Span};
 use crate::fast::containers::NONE;
 
 /// How many ended operations are looked at first to explain why one finds no partner.
@@ -182,7 +183,11 @@ enum Reason {
 impl Value<'_> {
     /// The partners of the removals, those that returned first, then the pending ones; and the conflicts of those that
     /// find none. `can_be_clear` says at which gaps the value may have to be absent.
-    pub fn decide(&self, can_be_clear: impl Fn(u32) -> bool) -> (Vec<u32>, Vec<Conflict>) {
+    pub fn decide(
+        &self,
+        can_be_clear: impl Fn(u32) -> bool,
+        budget: &mut Budget,
+    ) -> Result<(Vec<u32>, Vec<Conflict>), GaveUp> {
         let deadline = |insert: &Span| match insert.last {
             NONE => NONE,
             last => self.clear.from(last + 1, self.value),
@@ -203,7 +208,7 @@ impl Value<'_> {
         let mut conflicts = Vec::new();
         // Both sides in the order of their ends.
         let mut ended: [Vec<u32>; 2] = Default::default();
-        let mut explain = |side: usize, at: u32, most: usize| {
+        let mut explain = |side: usize, at: u32, most: usize| -> Result<bool, GaveUp> {
             let open = [&copies[..], &removals][side];
             let key = |at: u32| (open[at as usize].last, at);
             if ended[side].is_empty() {
@@ -215,24 +220,28 @@ impl Value<'_> {
             while count <= most {
                 let seen = &ended[side][end.saturating_sub(count)..end];
                 let explanation = Explanation::new(self, side, seen, &copies);
-                if explanation.is_conflict(&explanation.reasons) {
+                let is_conflict = explanation.is_conflict(&explanation.reasons);
+                if is_conflict {
                     explanation.conflicts(&can_be_clear, &mut conflicts);
-                    return true;
+                }
+                budget.spend_many(explanation.steps.get(), 0)?;
+                if is_conflict {
+                    return Ok(true);
                 }
                 assert!(count < end, "those that ended cannot be matched");
                 count *= 2;
             }
-            false
+            Ok(false)
         };
         // A long explanation is looked for only if there is no short one.
         let mut is_explained = false;
         for &(side, at) in &alone {
-            is_explained |= explain(side, at, LONG_LOOK);
+            is_explained |= explain(side, at, LONG_LOOK)?;
         }
         if let (false, Some(&(side, at))) = (is_explained, alone.first()) {
-            explain(side, at, usize::MAX);
+            explain(side, at, usize::MAX)?;
         }
-        (partners, conflicts)
+        Ok((partners, conflicts))
     }
 
     /// Whether the value may be removed at a gap.
@@ -255,6 +264,8 @@ struct Explanation<'a> {
     /// The first gap and the last for which `inserts` and `removals` are complete.
     bounds: [u32; 2],
     reasons: Vec<Reason>,
+    /// How many operations were looked at.
+    steps: Cell<u64>,
 }
 
 impl<'a> Explanation<'a> {
@@ -262,19 +273,20 @@ impl<'a> Explanation<'a> {
         let own = [value.inserts, value.removals][side];
         let own: Vec<Span> = seen.iter().map(|&at| own[at as usize]).collect();
         let first = own.iter().map(|span| span.first).min().unwrap_or(0);
-        let mut reasons: Vec<Reason> = Vec::new();
+        let (reasons, steps) = (Vec::new(), Cell::default());
         if side == COPIES {
             let mut deadlines: Vec<u32> = seen.iter().map(|&at| copies[at as usize].last).collect();
             deadlines.dedup();
             let last = deadlines.last().map_or(0, |&last| last) + REACH;
             let near = |removal: &&Span| removal.first <= last && removal.last >= first;
             let removals: Vec<Span> = value.removals.iter().filter(near).copied().collect();
-            reasons.extend(deadlines.into_iter().rev().map(Reason::Clear));
-            let is_late = |take: &u32| value.takes[*take as usize] > value.first_pending;
-            reasons.extend((0..value.takes.len() as u32).filter(is_late).map(Reason::Take));
+            let bounds = [0, last];
             let closed = removals.iter().map(|removal| [removal.first.max(first), removal.last]).collect();
             let mut explanation =
-                Self { value, side, inserts: own, removals, first, leaves_out: false, bounds: [0, last], reasons };
+                Self { value, side, inserts: own, removals, first, leaves_out: false, bounds, reasons, steps };
+            explanation.reasons.extend(deadlines.into_iter().rev().map(Reason::Clear));
+            let is_late = |take: &u32| value.takes[*take as usize] > value.first_pending;
+            explanation.reasons.extend((0..value.takes.len() as u32).filter(is_late).map(Reason::Take));
             explanation.add_closed(closed);
             explanation
         } else {
@@ -284,11 +296,13 @@ impl<'a> Explanation<'a> {
             let near = |insert: &&Span| insert.first <= last && insert.last >= bound;
             let inserts: Vec<Span> = value.inserts.iter().filter(near).copied().collect();
             let leaves_out = value.inserts.iter().any(|insert| insert.last < bound);
-            let clear = (first..=last).filter(|&gap| value.clear.at(gap, value.value));
-            reasons.extend((before != NONE).then_some(before).into_iter().chain(clear).map(Reason::Clear));
+            let bounds = [bound, NONE - 1];
             let closed = own.iter().map(|removal| [removal.first, removal.last]).collect();
             let mut explanation =
-                Self { value, side, inserts, removals: own, first, leaves_out, bounds: [bound, NONE - 1], reasons };
+                Self { value, side, inserts, removals: own, first, leaves_out, bounds, reasons, steps };
+            let clear = (first..=last).filter(|&gap| value.clear.at(gap, value.value));
+            let clear = (before != NONE).then_some(before).into_iter().chain(clear);
+            explanation.reasons.extend(clear.map(Reason::Clear));
             explanation.add_closed(closed);
             explanation
         }
@@ -308,6 +322,8 @@ impl<'a> Explanation<'a> {
 
     /// Whether the operations cannot be matched for these reasons alone.
     fn is_conflict(&self, reasons: &[Reason]) -> bool {
+        let steps = self.inserts.len() + self.removals.len() + reasons.len();
+        self.steps.set(self.steps.get() + steps as u64);
         let (mut clear, mut closed, mut late) = (Vec::new(), Vec::new(), Vec::new());
         for &reason in reasons {
             match reason {

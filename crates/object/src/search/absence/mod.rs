@@ -1,11 +1,11 @@
 //! Decides a priority queue whose values repeat: at which gaps of the history are which values absent?
 //!
-//! Copies of a value are alike, so only their number counts. A removal of a value takes effect at a [gap](crate::fast::gaps)
-//! at which no larger value is inside, and an `empty` at a gap at which nothing is. Call a gap *clear above* a level if
-//! no value from this level on is inside at one instant of it. So each removal needs a gap, while it is open, that is
-//! clear above its value. Suppose it is chosen which gaps are clear above which levels. Then each value can be decided
-//! on its own ([`matching`]): its copies must be gone at all gaps that are clear of it, and its removals take effect
-//! only at gaps that are clear above it.
+//! Copies of a value are alike, so only their number counts. A removal of a value takes effect at a
+//! [gap](crate::fast::gaps) at which no larger value is inside, and an `empty` at a gap at which nothing is. Call a gap
+//! *clear above* a level if no value from this level on is inside at one instant of it. So each removal needs a gap,
+//! while it is open, that is clear above its value. Suppose it is chosen which gaps are clear above which levels. Then
+//! each value can be decided on its own ([`matching`]): its copies must be gone at all gaps that are clear of it, and
+//! its removals take effect only at gaps that are clear above it.
 //!
 //! A SAT solver makes this choice. It has a variable for each gap and each level that some operation needs there, and a
 //! clause for each need. Each value that cannot be matched under a choice refutes it: a few gaps cannot all be clear of
@@ -13,9 +13,10 @@
 //! history is linearizable exactly if there is a choice under which all values can be matched.
 //!
 //! A pending removal may take any value from its call on. A variable says that at least so many copies of a value are
-//! *taken* while only so many pending removals have been called. A copy that must be gone and finds no removal asks for one more.
-//! The first `i` pending removals take at most `i` copies, of all values together. Then each copy finds a pending
-//! removal of its own.
+//! *taken* while only the first so many pending removals have been called. Counts of inserts and removals say how many
+//! copies must have been taken, and how many can have been, if a gap is clear of the value. A copy that must be gone
+//! and finds no removal asks for one more. While only the first `i` pending removals have been called, at most `i`
+//! copies are taken, of all values together. Then each copy finds a pending removal of its own.
 //!
 //! There are no peeks that returned a value.
 
@@ -49,7 +50,7 @@ pub fn linearize(part: &Part, limits: Limits) -> Result<Option<Linearization>, G
         if !choice.solve(&mut budget)? {
             return Ok(None);
         }
-        match choice.refute(&needs) {
+        match choice.refute(&needs, &mut budget)? {
             Ok(matching) => return Ok(Some(needs.linearization(matching))),
             Err(clauses) => {
                 for mut clause in clauses {
@@ -351,8 +352,8 @@ impl Choice {
         &self.pairs[self.starts[gap as usize] as usize..self.starts[gap as usize + 1] as usize]
     }
 
-    /// Adds clauses for the copies that must have been taken. The solver decides its last variables first. So it assumes
-    /// first that nothing is taken.
+    /// Adds clauses for the copies that must have been taken, or cannot have been. The solver decides its last
+    /// variables first. So it assumes first that nothing is taken.
     fn add_owed(&mut self, needs: &Needs, budget: &mut Budget) -> Result<(), GaveUp> {
         for &Owed { first, end, value, least, most } in &needs.owed {
             budget.spend_many(u64::from(end - first), 0)?;
@@ -400,7 +401,7 @@ impl Choice {
     }
 
     /// Matches all values under the choice. If that fails, the error has clauses that refute the choice.
-    fn refute(&mut self, needs: &Needs) -> Result<Matching, Vec<Vec<Lit>>> {
+    fn refute(&mut self, needs: &Needs, budget: &mut Budget) -> Result<Result<Matching, Vec<Vec<Lit>>>, GaveUp> {
         let mut levels = vec![NONE; needs.gaps as usize];
         for (&(gap, level), &variable) in self.pairs.iter().zip(&self.variables).rev() {
             if self.is_true(variable) {
@@ -426,7 +427,7 @@ impl Choice {
                 least: &needs.least,
                 clear: &clear,
             };
-            let (partners, conflicts) = problem.decide(|gap| self.can_be_clear(gap, value));
+            let (partners, conflicts) = problem.decide(|gap| self.can_be_clear(gap, value), budget)?;
             for conflict in &conflicts {
                 clauses.push(self.clause(needs, value, taken, conflict));
             }
@@ -439,12 +440,12 @@ impl Choice {
             booked.extend(pending.map(|(take, &copy)| (take.among, insert(copy))));
         }
         if !clauses.is_empty() {
-            return Err(clauses);
+            return Ok(Err(clauses));
         }
         booked.sort_unstable();
         matching.pending =
             needs.pending.iter().zip(booked).map(|(removal, (_, insert))| (removal.at, insert)).collect();
-        Ok(matching)
+        Ok(Ok(matching))
     }
 
     /// The copies of a value that are taken: for each, how many of the pending removals come into question at least.
