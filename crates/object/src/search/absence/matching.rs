@@ -101,7 +101,8 @@ pub struct Conflict {
 
 /// A value, its operations, and what is chosen.
 pub struct Value<'a> {
-    pub value: u32,
+    /// Its number.
+    pub number: u32,
     pub inserts: &'a [Span],
     pub removals: &'a [Span],
     /// The copies that pending removals take: from which gaps on.
@@ -190,14 +191,14 @@ impl Value<'_> {
     ) -> Result<(Vec<u32>, Vec<Conflict>), GaveUp> {
         let deadline = |insert: &Span| match insert.last {
             NONE => NONE,
-            last => self.clear.from(last + 1, self.value),
+            last => self.clear.from(last + 1, self.number),
         };
         let copies: Vec<Open> = self
             .inserts
             .iter()
             .map(|insert| Open { first: insert.first, last: deadline(insert), needs: true })
             .collect();
-        let last = |removal: &Span| self.clear.up_to(removal.last, self.value + 1);
+        let last = |removal: &Span| self.clear.up_to(removal.last, self.number + 1);
         let mut removals: Vec<Open> = self
             .removals
             .iter()
@@ -246,7 +247,7 @@ impl Value<'_> {
 
     /// Whether the value may be removed at a gap.
     fn can_be_open(&self, gap: u32) -> bool {
-        self.least[gap as usize] <= self.value + 1
+        self.least[gap as usize] <= self.number + 1
     }
 }
 
@@ -291,7 +292,7 @@ impl<'a> Explanation<'a> {
             explanation
         } else {
             let last = own.iter().map(|span| span.last).max().unwrap_or(0);
-            let before = if first == 0 { NONE } else { value.clear.up_to(first - 1, value.value) };
+            let before = if first == 0 { NONE } else { value.clear.up_to(first - 1, value.number) };
             let bound = if before == NONE { 0 } else { before.saturating_sub(REACH) };
             let near = |insert: &&Span| insert.first <= last && insert.last >= bound;
             let inserts: Vec<Span> = value.inserts.iter().filter(near).copied().collect();
@@ -300,7 +301,7 @@ impl<'a> Explanation<'a> {
             let closed = own.iter().map(|removal| [removal.first, removal.last]).collect();
             let mut explanation =
                 Self { value, side, inserts, removals: own, first, leaves_out, bounds, reasons, steps };
-            let clear = (first..=last).filter(|&gap| value.clear.at(gap, value.value));
+            let clear = (first..=last).filter(|&gap| value.clear.at(gap, value.number));
             let clear = (before != NONE).then_some(before).into_iter().chain(clear);
             explanation.reasons.extend(clear.map(Reason::Clear));
             explanation.add_closed(closed);
@@ -314,7 +315,7 @@ impl<'a> Explanation<'a> {
         let mut next = 0;
         for [first, last] in ranges {
             let closed = (first.max(next)..=last)
-                .filter(|&gap| self.value.can_be_open(gap) && !self.value.clear.at(gap, self.value.value + 1));
+                .filter(|&gap| self.value.can_be_open(gap) && !self.value.clear.at(gap, self.value.number + 1));
             self.reasons.extend(closed.map(Reason::Closed));
             next = next.max(last + 1);
         }

@@ -51,7 +51,7 @@ pub fn linearize(part: &Part, limits: Limits) -> Result<Option<Linearization>, G
             return Ok(None);
         }
         match choice.refute(&needs, &mut budget)? {
-            Ok(matching) => return Ok(Some(needs.linearization(matching))),
+            Ok(matching) => return Ok(Some(needs.linearization(&matching))),
             Err(clauses) => {
                 for mut clause in clauses {
                     if !choice.solver.add_clause_reuse(&mut clause) {
@@ -190,7 +190,7 @@ impl<'a> Needs<'a> {
     }
 
     /// A linearization from a matching of all values.
-    fn linearization(&self, matching: Matching) -> Linearization {
+    fn linearization(&self, matching: &Matching) -> Linearization {
         let stays = Stays::with_copies(self.part, &matching.taken);
         let Ok(mut stays) = stays else { unreachable!("removals are matched with copies that were there") };
         let record = |insert: u32| {
@@ -419,7 +419,7 @@ impl Choice {
             let taken = &takes[value as usize];
             let pending: Vec<u32> = taken.iter().map(|take| needs.pending[take.among as usize - 1].first).collect();
             let problem = Value {
-                value,
+                number: value,
                 inserts: &needs.inserts[value as usize],
                 removals: &needs.removals[value as usize],
                 takes: &pending,
