@@ -358,7 +358,7 @@ impl<'a> Stays<'a> {
 
     /// Decides under the assumption that these pending removals took these records, which are left, and that all other
     /// pending removals did not happen.
-    fn decide_with(&mut self, taken: &[(u32, u32)], witness: bool) -> Answer {
+    pub fn decide_with(&mut self, taken: &[(u32, u32)], witness: bool) -> Answer {
         self.removable_from = self.end + 1;
         for record in 0..self.times.len() as u32 {
             let times = &mut self.times[record as usize];

@@ -14,13 +14,15 @@
 //!
 //! Queues and stacks have searches of their own ([`queue`], [`stack`]), since the search here has too many states if
 //! values are inserted more than once. A [priority queue](priority_queue) tells the search which steps of pending
-//! removals need not be tried. In stacks and priority queues, [counts](certain) show many violations without a search.
-//! In stacks, a [guess](copies) which pop takes which copy often finds a linearization where the search has too many
-//! states.
+//! removals need not be tried; if many operations overlap, a SAT solver decides it (`absence`). In stacks and priority
+//! queues, [counts](certain) show many violations without a search. In stacks, a [guess](copies) which pop takes which
+//! copy often finds a linearization where the search has too many states.
 //!
 //! If there is no linearization, the operation whose return was reached last is blamed: the operations up to this
 //! return have no linearization already.
 
+#[cfg(feature = "sat")]
+mod absence;
 pub mod certain;
 pub mod copies;
 mod frontier;

@@ -1,5 +1,8 @@
 //! A priority queue for the search. It limits the steps of pending removals.
 //!
+//! The search is given few steps, which suffice if few operations overlap. Then a SAT solver (`absence`) decides, if
+//! there is one and no peek returned a value. If not, the search goes on.
+//!
 //! Without pending removals, the contents follow from the operations that are done, so there are no more states than
 //! frontiers. With pending removals, two kinds of steps cannot help, and are left out here:
 //! - a pending removal of a value, if other removals remove all copies of the value that may be inserted;
@@ -7,10 +10,12 @@
 //!   The insertion can as well come before them, and they still take the same values. So pending removals wait until
 //!   another operation needs them.
 
-use certificate::object::Core;
+use certificate::object::{Core, Linearization};
 use history::Method;
 
-use super::{GaveUp, Limits, certain, first_failure};
+#[cfg(feature = "sat")]
+use super::absence;
+use super::{GaveUp, Limits, certain};
 use crate::builtin::Machine;
 use crate::builtin::priority_queue::PriorityQueue;
 use crate::fast::Answer;
@@ -20,6 +25,10 @@ use crate::view::{Call, Part, ValueId};
 /// return.
 const FEW_CALLS: usize = 256;
 
+/// How many steps the search takes before the solver decides: the first number, and the second for each call.
+#[cfg(feature = "sat")]
+const FEW_STEPS: (u64, u64) = (1 << 12, 2);
+
 /// Decides a priority queue. The [counts](certain) often show a violation that the search would take long to find.
 pub fn check(part: &Part, limits: Limits) -> Result<Answer, GaveUp> {
     if part.calls.len() > FEW_CALLS
@@ -27,17 +36,26 @@ pub fn check(part: &Part, limits: Limits) -> Result<Answer, GaveUp> {
     {
         return Ok(Answer::Violation(Core::Stuck(blamed)));
     }
-    let decide = |part: &Part, limits: Limits| super::check(part, &mut Lazy::new(part), limits);
-    match decide(part, limits)? {
-        // This specification knows which values are removed later. So the return at which its search failed may be too
-        // early, and the right one is searched for.
-        Answer::Violation(_) => {
-            let unlimited = limits.interrupt.into();
-            let blamed =
-                first_failure(part, |prefix| Ok(matches!(decide(prefix, unlimited)?, Answer::Linearizable(_))));
-            Ok(Answer::Violation(Core::Stuck(blamed)))
-        }
-        answer => Ok(answer),
+    super::decide(part, limits, linearize)
+}
+
+/// A linearization; none if there is none.
+fn linearize(part: &Part, limits: Limits) -> Result<Option<Linearization>, GaveUp> {
+    #[cfg(feature = "sat")]
+    if absence::applies(part) {
+        let steps = limits.steps.min(FEW_STEPS.0 + FEW_STEPS.1 * part.calls.len() as u64);
+        return match search(part, Limits { steps, ..limits }) {
+            Err(GaveUp::Steps) => absence::linearize(part, limits),
+            answer => answer,
+        };
+    }
+    search(part, limits)
+}
+
+fn search(part: &Part, limits: Limits) -> Result<Option<Linearization>, GaveUp> {
+    match super::check(part, &mut Lazy::new(part), limits)? {
+        Answer::Linearizable(linearization) => Ok(linearization),
+        _ => Ok(None),
     }
 }
 
