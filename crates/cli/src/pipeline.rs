@@ -249,9 +249,11 @@ impl<W, F, D> Run<'_, W, F, D> {
         S: Source,
         W: Fn(&S::Item) -> usize,
     {
-        state.open.iter().find_map(|(&(source, lot, _), open)| {
+        state.open.iter().find_map(|(&(source, lot, at), open)| {
             let mut open = lock(open);
-            let kept = open.items.len() / 2;
+            // A part that is not begun keeps its first item: two parts must not have one number.
+            let is_begun = open.end - open.items.len() > at;
+            let kept = (open.items.len() / 2).max(usize::from(!is_begun)).min(open.items.len());
             let items = open.items.split_off(kept);
             if items.is_empty() {
                 return None;

@@ -271,6 +271,7 @@ pub fn open_found(path: &Path, options: &ReadOptions, watch: Option<Watch>) -> i
 }
 
 /// A file or a folder that is open.
+#[allow(clippy::large_enum_variant)] // It is taken apart at once.
 enum Opened {
     /// A file that is read from its beginning to its end.
     Input(Result<Input, InputError>, ReadOptions),
