@@ -1,7 +1,6 @@
 //! The histories that the command line names: files, directories, standard input, one after the other.
 
 use std::collections::VecDeque;
-use std::ffi::OsStr;
 use std::fs::DirEntry;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -124,14 +123,6 @@ impl<'a> Sources<'a> {
     }
 }
 
-impl Sources<'_> {
-    /// Whether a directory is one history, of Cobra or of the clients of a test of etcd.
-    fn is_history(&self, directory: &Path) -> bool {
-        let is_forced = matches!(self.context.options.format, Some(Format::Cobra | Format::CobraTimed));
-        is_forced || format::is_cobra_folder(directory) || format::is_client_folder(directory)
-    }
-}
-
 impl<'a> Iterator for Sources<'a> {
     type Item = Source<'a>;
 
@@ -141,7 +132,8 @@ impl<'a> Iterator for Sources<'a> {
                 return Some(Source { content, context: self.context.clone() });
             }
             let path = self.paths.next()?;
-            if path.is_dir() && !self.is_history(path) {
+            let is_forced = matches!(self.context.options.format, Some(Format::Cobra | Format::CobraTimed));
+            if !is_forced && path.is_dir() {
                 self.of_directory = of_directory(path).into_iter();
                 continue;
             }
@@ -160,45 +152,9 @@ impl<'a> Iterator for Sources<'a> {
 /// The files of a directory and below it that look like histories, and what cannot be read there. Only the first files
 /// are looked at, up to the first history: whoever reads the others looks at them.
 fn of_directory(directory: &Path) -> Vec<Content> {
-    let unreadable = |path: &Path, message: String| Content::Fault(Found::Unreadable { file: name(path), message });
-    let mut contents = Vec::new();
-    let mut files = Vec::new();
-    let mut directories = vec![directory.to_owned()];
-    while let Some(directory) = directories.pop() {
-        let entries = match std::fs::read_dir(&directory).and_then(Iterator::collect::<Result<Vec<_>, _>>) {
-            Ok(entries) => entries,
-            Err(error) => {
-                contents.push(unreadable(&directory, error.to_string()));
-                continue;
-            }
-        };
-        if let Some(history) = history_of_store(&entries) {
-            files.push(history);
-            continue;
-        }
-        if format::is_cobra_folder(&directory) || format::is_client_folder(&directory) {
-            files.push(directory);
-            continue;
-        }
-        for entry in entries {
-            // A link to a directory is not followed: it may lead in a circle.
-            let kind = entry.file_type();
-            if kind.as_ref().is_ok_and(std::fs::FileType::is_dir) {
-                directories.push(entry.path());
-                continue;
-            }
-            if kind.is_ok_and(|kind| kind.is_file()) {
-                files.push(entry.path());
-                continue;
-            }
-            match std::fs::metadata(entry.path()) {
-                Ok(kind) if kind.is_file() => files.push(entry.path()),
-                Ok(_) => {}
-                Err(error) => contents.push(unreadable(&entry.path(), format!("this link leads nowhere: {error}"))),
-            }
-        }
-    }
-    files.sort();
+    let mut listing = Listing::default();
+    listing.add_directory(directory.to_owned());
+    let Listing { files, faults: mut contents } = listing;
     let mut is_empty = true;
     for path in files {
         if is_empty {
@@ -219,6 +175,53 @@ fn of_directory(directory: &Path) -> Vec<Content> {
         contents.push(unreadable(directory, "there is no history below this".to_owned()));
     }
     contents
+}
+
+fn unreadable(path: &Path, message: String) -> Content {
+    Content::Fault(Found::Unreadable { file: name(path), message })
+}
+
+/// What is in a directory and below it, by name. The names of a large directory take a while to list, and no worker has
+/// anything to do meanwhile, so each directory is listed once.
+#[derive(Default)]
+struct Listing {
+    /// The files, and the directories that are one history, of Cobra or of the clients of a test of etcd.
+    files: Vec<PathBuf>,
+    /// What cannot be read.
+    faults: Vec<Content>,
+}
+
+impl Listing {
+    fn add_directory(&mut self, directory: PathBuf) {
+        let mut entries = match std::fs::read_dir(&directory).and_then(Iterator::collect::<Result<Vec<_>, _>>) {
+            Ok(entries) => entries,
+            Err(error) => return self.faults.push(unreadable(&directory, error.to_string())),
+        };
+        entries.sort_by_cached_key(DirEntry::file_name);
+        let (paths, kinds): (Vec<_>, Vec<_>) = entries.iter().map(|entry| (entry.path(), entry.file_type())).unzip();
+        // The entries keep the directory open.
+        drop(entries);
+        if let Some(history) = history_of_store(&directory, &paths) {
+            return self.files.push(history);
+        }
+        if format::is_history_folder(&paths) {
+            return self.files.push(directory);
+        }
+        for (path, kind) in paths.into_iter().zip(kinds) {
+            match kind {
+                // A link to a directory is not followed: it may lead in a circle.
+                Ok(kind) if kind.is_dir() => self.add_directory(path),
+                Ok(kind) if kind.is_file() => self.files.push(path),
+                _ => match std::fs::metadata(&path) {
+                    Ok(kind) if kind.is_file() => self.files.push(path),
+                    Ok(_) => {}
+                    Err(error) => {
+                        self.faults.push(unreadable(&path, format!("this link leads nowhere: {error}")));
+                    }
+                },
+            }
+        }
+    }
 }
 
 /// A file that the command line names, or one of a directory. It is an iterator over what is found in it.
@@ -299,12 +302,13 @@ impl Source<'_> {
     fn open(&self, path: &Path, only: Option<u32>, is_certain: bool, is_live: bool) -> Result<Option<Opened>, Found> {
         let file = name(path);
         let unreadable = |message| Found::Unreadable { file: Arc::clone(&file), message };
-        if !is_certain && !format::looks_like_history(path).map_err(|error| unreadable(error.to_string()))? {
-            return Ok(None);
-        }
+        let Context { options, progress, .. } = &self.context;
         let begin = Instant::now();
-        let mut reader = panics::noted(|| open(path, self.context.options, self.context.progress))
-            .map_err(|error| unreadable(error.to_string()))?;
+        let opened = panics::noted(|| match is_certain {
+            true => open(path, options, progress).map(Some),
+            false => format::open_found(path, options, progress.watch()),
+        });
+        let Some(mut reader) = opened.map_err(|error| unreadable(error.to_string()))? else { return Ok(None) };
         let opening = begin.elapsed();
         let Some((first, parsing)) = read(&mut reader) else {
             return Err(unreadable("this holds no history: there is no operation in it".to_owned()));
@@ -363,9 +367,10 @@ pub(crate) fn size(files: &[PathBuf], options: &ReadOptions) -> Option<u64> {
     sources.map(|source| (!source.is_live()).then(|| source.path().map_or(0, size))).sum()
 }
 
-/// The history of a directory in which Jepsen stored a test. The other files there repeat it in other formats.
-fn history_of_store(entries: &[DirEntry]) -> Option<PathBuf> {
-    let find = |name: &str| entries.iter().map(DirEntry::path).find(|path| path.file_name() == Some(OsStr::new(name)));
+/// The history of a directory in which Jepsen stored a test. The other files there repeat it in other formats. `paths`
+/// are sorted.
+fn history_of_store(directory: &Path, paths: &[PathBuf]) -> Option<PathBuf> {
+    let find = |name: &str| Some(directory.join(name)).filter(|path| paths.binary_search(path).is_ok());
     let history = ["history.edn", "history.edn.gz", "history.edn.zst", BLOCKS, PRINTED].into_iter().find_map(find)?;
     let is_beside = |name| find(name).is_some_and(|path| path != history || name == BLOCKS);
     OF_A_STORE.into_iter().any(is_beside).then_some(history)

@@ -1,22 +1,29 @@
 //! An ordered parallel map over the items of several sources. Each worker reads items, works on them, and hands the
 //! results to the consumer, which sees them in the order of the sources and of the items in each.
 //!
-//! A worker reads a lot of items from one source at a time. No other worker reads that source meanwhile. Then the
-//! worker works on the lot, and others may read on. So both reading and working are shared, and one worker alone needs
-//! no other thread. Lots grow while their items are easy, so millions of tiny items cost little more than the work on
-//! them. A worker that finds an item hard leaves the rest of its lot to others.
+//! A worker reads a lot of items at a time, from one source or from several that follow each other. No other worker
+//! reads these sources meanwhile. Then the worker works on the lot, and others may read on. So both reading and working
+//! are shared, and one worker alone needs no other thread. Lots grow while they are done in a short time, so millions
+//! of tiny items cost little more than the work on them.
+//!
+//! A worker that finds nothing to read takes half of what another has not begun. So no hard item holds up the items
+//! after it. Nor does it hold up the results before it: whoever consumes also takes the results of a lot that is not
+//! done yet. Only then a worker waits. It looks around for a moment before it sleeps, since to wake it takes longer than
+//! to read a lot.
 //!
 //! Every item has a weight. While the weight of all items that have been read, and whose results have not been
 //! consumed, exceeds a limit, only the lot whose results are wanted next may be read. So memory stays bounded, however
 //! slow one item is.
 //!
-//! Invariant: every part of a lot from `next_out` on that was read is with a worker, in `rests` or in `finished`. Every
-//! source that was begun and has items left is with a worker or in `idle`.
+//! Invariant: every part of a lot from `next_out` on that was read is with a worker or in `finished`. Every source that
+//! was begun and has items left is with a worker or in `idle`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::iter::Peekable;
+use std::mem;
 use std::ops::ControlFlow;
-use std::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
@@ -29,8 +36,8 @@ const MOST_ITEMS: usize = 64;
 const LOT_WEIGHT: usize = 4096;
 /// A lot that takes less time than this is followed by a lot of twice as many items.
 const SHORT: Duration = Duration::from_micros(500);
-/// A worker that has worked on a lot for this time leaves the rest of it to others.
-const LONG: Duration = Duration::from_millis(5);
+/// How often a worker looks for a change before it sleeps. It yields the processor each time.
+const LOOKS: usize = 200;
 
 /// Where items come from.
 pub(crate) trait Source: Iterator {
@@ -38,19 +45,28 @@ pub(crate) trait Source: Iterator {
     fn is_live(&self) -> bool;
 }
 
-/// The number of a source, of a lot in the source, and of a part of the lot.
+/// The number of a source, of a lot that begins in it, and of the first item in the lot.
 type PartNumber = (usize, usize, usize);
 
-/// Some items of a lot, the number of the first part that they are in, and what follows after them.
+/// Items of a lot that follow each other, and the number of what follows after them.
 struct Part<T> {
     number: PartNumber,
-    items: Vec<T>,
+    items: VecDeque<T>,
     weight: usize,
-    /// Whether the source has no further lot.
-    is_last: bool,
+    next: PartNumber,
 }
 
-/// The results of a part, and the number of the part that follows.
+/// A part that a worker works on. Others may take items from its end, and results.
+struct Open<T, R> {
+    items: VecDeque<T>,
+    /// The number of the last item in the lot, plus one.
+    end: usize,
+    results: Vec<R>,
+    weight: usize,
+    next: PartNumber,
+}
+
+/// The results of a part that nobody has taken, and the number of the part that follows.
 struct Finished<R> {
     results: Vec<R>,
     weight: usize,
@@ -64,61 +80,48 @@ struct State<I: Iterator<Item = S>, S: Source, R> {
     workers: usize,
     /// How many sources are begun.
     begun: usize,
-    /// Sources that no worker reads at the moment, by the number of their next lot.
-    idle: BTreeMap<PartNumber, S>,
-    /// How many sources are being read at the moment.
+    /// Sources that follow each other and that no worker reads at the moment, by the number of their next lot.
+    idle: BTreeMap<PartNumber, VecDeque<S>>,
+    /// How many workers read at the moment.
     reading: usize,
-    /// What workers left to others.
-    rests: BTreeMap<PartNumber, Part<S::Item>>,
+    open: BTreeMap<PartNumber, Arc<Mutex<Open<S::Item, R>>>>,
     finished: BTreeMap<PartNumber, Finished<R>>,
     next_out: PartNumber,
     /// Whether a worker consumes results at the moment.
     is_consuming: bool,
     weight: usize,
-    /// How many workers wait for a change.
-    waiting: usize,
+    /// How many workers sleep until something changes.
+    sleeping: usize,
     /// The consumer wants no more.
     stopped: bool,
 }
 
 /// What a worker can do next.
 enum Task<S: Source> {
-    Read(PartNumber, S),
+    Read(PartNumber, VecDeque<S>),
     Work(Part<S::Item>),
     Wait,
     End,
 }
 
 impl<I: Iterator<Item = S>, S: Source, R> State<I, S, R> {
-    fn task(&mut self, limit: usize, in_series: bool) -> Task<S> {
-        if self.stopped {
-            return Task::End;
-        }
-        if let Some((_, part)) = self.rests.pop_first() {
-            return Task::Work(part);
-        }
-        let has_room = |number: PartNumber| self.weight < limit || number == self.next_out;
-        let first = self.idle.first_key_value().map(|(&number, _)| number);
-        if let Some(source) = first.filter(|&number| has_room(number)).and_then(|number| self.idle.remove(&number)) {
-            self.reading += 1;
-            return Task::Read(first.unwrap_or_default(), source);
-        }
-        let may_begin = !in_series || (self.idle.is_empty() && self.reading == 0);
-        let number = (self.begun, 0, 0);
-        if may_begin
-            && has_room(number)
-            && let Some(source) = self.sources.next()
-        {
-            self.begun += 1;
-            self.reading += 1;
-            return Task::Read(number, source);
-        }
-        if self.reading > 0 || self.has_more() { Task::Wait } else { Task::End }
-    }
-
     /// Whether there is something to read, though perhaps not at the moment.
     fn has_more(&mut self) -> bool {
         !self.idle.is_empty() || self.sources.peek().is_some()
+    }
+
+    /// Begins so many sources, or fewer. A live source is alone.
+    fn begin(&mut self, most: usize) -> VecDeque<S> {
+        let mut begun: VecDeque<S> = self.sources.next().into_iter().collect();
+        let is_alone = begun.front().is_none_or(Source::is_live);
+        while !is_alone
+            && begun.len() < most
+            && let Some(source) = self.sources.next_if(|source| !source.is_live())
+        {
+            begun.push_back(source);
+        }
+        self.begun += begun.len();
+        begun
     }
 }
 
@@ -133,7 +136,9 @@ struct Run<'a, W, F, D> {
     weigh: &'a W,
     work: &'a F,
     decided: &'a D,
-    /// Signals every change of the state that may give a waiting worker something to do.
+    /// Counts the changes of the state that may give a waiting worker something to do.
+    changes: AtomicUsize,
+    /// Signals these changes to those that sleep.
     change: Condvar,
 }
 
@@ -160,30 +165,33 @@ impl<W, F, D> Run<'_, W, F, D> {
         let mut most = FIRST_ITEMS;
         let mut state = lock(shared);
         loop {
-            let part = match state.task(self.limit, self.in_series) {
+            let (begin, seen) = (Instant::now(), self.changes.load(Relaxed));
+            let part = match self.task(&mut state, most) {
                 Task::Work(part) => part,
-                Task::Read(number, mut source) => {
+                Task::Read(number, mut sources) => {
                     drop(state);
-                    let part = self.read(number, &mut source, most);
+                    let part = self.read(number, &mut sources, most);
                     state = lock(shared);
                     state.weight += part.weight;
                     state.reading -= 1;
-                    if !part.is_last {
-                        state.idle.insert((number.0, number.1 + 1, 0), source);
+                    if !sources.is_empty() {
+                        state.idle.insert(part.next, sources);
                     }
                     part
                 }
                 Task::Wait => {
-                    state.waiting += 1;
-                    state = self.change.wait(state).expect("a panic ends the process");
-                    state.waiting -= 1;
+                    state = self.wait(shared, self.consume(shared, state, consume), seen);
                     continue;
                 }
                 Task::End => {
-                    self.change.notify_all();
+                    self.signal(&state);
                     return;
                 }
             };
+            let Part { number, items, weight, next } = part;
+            let (end, results) = (number.2 + items.len(), Vec::with_capacity(items.len()));
+            let open = Arc::new(Mutex::new(Open { items, end, results, weight, next }));
+            state.open.insert(number, Arc::clone(&open));
             self.signal(&state);
             if state.workers < self.workers && state.has_more() {
                 state.workers += 1;
@@ -191,68 +199,148 @@ impl<W, F, D> Run<'_, W, F, D> {
             }
             drop(state);
 
-            let begin = Instant::now();
-            let (finished, number, rest) = self.work_on(part, begin);
-            (self.decided)(&finished.results);
-            let took = begin.elapsed();
-            most = if took < SHORT { (2 * most).min(MOST_ITEMS) } else { 1.max(most / 2) };
+            self.work_on(&open);
+            most = if begin.elapsed() < SHORT { (2 * most).min(MOST_ITEMS) } else { 1.max(most / 2) };
 
+            lock(shared).open.remove(&number);
+            let open = Arc::into_inner(open).expect("others find it only in the state").into_inner();
+            let Open { results, weight, next, .. } = open.expect("a panic ends the process");
+            (self.decided)(&results);
             state = lock(shared);
-            if let Some(rest) = rest {
-                state.rests.insert(rest.number, rest);
-                self.signal(&state);
-            }
-            state.finished.insert(number, finished);
+            state.finished.insert(number, Finished { results, weight, next });
             state = self.consume(shared, state, consume);
         }
     }
 
+    fn task<I, S, R>(&self, state: &mut State<I, S, R>, most: usize) -> Task<S>
+    where
+        I: Iterator<Item = S>,
+        S: Source,
+        W: Fn(&S::Item) -> usize,
+    {
+        if state.stopped {
+            return Task::End;
+        }
+        let (weight, next_out) = (state.weight, state.next_out);
+        let has_room = |number: PartNumber| weight < self.limit || number == next_out;
+        if let Some(idle) = state.idle.first_entry().filter(|idle| has_room(*idle.key())) {
+            let (number, sources) = idle.remove_entry();
+            state.reading += 1;
+            return Task::Read(number, sources);
+        }
+        let may_begin = !self.in_series || (state.idle.is_empty() && state.reading == 0);
+        let number = (state.begun, 0, 0);
+        if may_begin && has_room(number) && state.sources.peek().is_some() {
+            state.reading += 1;
+            // One worker alone prints what it says of a source before it begins the next.
+            let sources = if self.workers == 1 { 1 } else { 1.max(most / 2) };
+            return Task::Read(number, state.begin(sources));
+        }
+        if let Some(part) = self.steal(state) {
+            return Task::Work(part);
+        }
+        if state.reading > 0 || !state.open.is_empty() || state.has_more() { Task::Wait } else { Task::End }
+    }
+
+    /// Half of what another worker has not begun.
+    fn steal<I, S, R>(&self, state: &State<I, S, R>) -> Option<Part<S::Item>>
+    where
+        I: Iterator<Item = S>,
+        S: Source,
+        W: Fn(&S::Item) -> usize,
+    {
+        state.open.iter().find_map(|(&(source, lot, at), open)| {
+            let mut open = lock(open);
+            // A part that is not begun keeps its first item: two parts must not have one number.
+            let is_begun = open.end - open.items.len() > at;
+            let kept = (open.items.len() / 2).max(usize::from(!is_begun)).min(open.items.len());
+            let items = open.items.split_off(kept);
+            if items.is_empty() {
+                return None;
+            }
+            let weight = items.iter().map(self.weigh).sum();
+            open.weight -= weight;
+            open.end -= items.len();
+            let number = (source, lot, open.end);
+            let next = mem::replace(&mut open.next, number);
+            Some(Part { number, items, weight, next })
+        })
+    }
+
+    /// Tells all who wait that they may find something to do.
     fn signal<I: Iterator<Item = S>, S: Source, R>(&self, state: &State<I, S, R>) {
-        if state.waiting > 0 {
+        self.changes.fetch_add(1, Relaxed);
+        if state.sleeping > 0 {
             self.change.notify_all();
         }
     }
 
-    fn read<S: Source>(&self, number: PartNumber, source: &mut S, most: usize) -> Part<S::Item>
+    /// Waits for a change after so many.
+    fn wait<'s, I, S, R>(
+        &self,
+        shared: &'s Mutex<State<I, S, R>>,
+        state: MutexGuard<'s, State<I, S, R>>,
+        seen: usize,
+    ) -> MutexGuard<'s, State<I, S, R>>
+    where
+        I: Iterator<Item = S>,
+        S: Source,
+    {
+        drop(state);
+        let is_over = || self.changes.load(Relaxed) != seen;
+        for _ in 0..LOOKS {
+            if is_over() {
+                break;
+            }
+            thread::yield_now();
+        }
+        let mut state = lock(shared);
+        while !is_over() {
+            state.sleeping += 1;
+            state = self.change.wait(state).expect("a panic ends the process");
+            state.sleeping -= 1;
+        }
+        state
+    }
+
+    /// Reads a lot. What is left of the sources has something to read, and the lot after this one begins with it.
+    fn read<S: Source>(&self, number: PartNumber, sources: &mut VecDeque<S>, most: usize) -> Part<S::Item>
     where
         W: Fn(&S::Item) -> usize,
     {
-        let most = if source.is_live() { 1 } else { most };
-        let mut part = Part { number, items: Vec::new(), weight: 0, is_last: false };
-        while part.items.len() < most && part.weight < LOT_WEIGHT.min(self.limit) && !part.is_last {
+        let most = if sources.front().is_some_and(Source::is_live) { 1 } else { most };
+        let mut part = Part { number, items: VecDeque::new(), weight: 0, next: number };
+        while part.items.len() < most
+            && part.weight < LOT_WEIGHT.min(self.limit)
+            && let Some(source) = sources.front_mut()
+        {
             match source.next() {
                 Some(item) => {
                     part.weight += (self.weigh)(&item);
-                    part.items.push(item);
+                    part.items.push_back(item);
                 }
-                None => part.is_last = true,
+                None => {
+                    sources.pop_front();
+                    part.next.0 += 1;
+                }
             }
         }
+        part.next.1 = if sources.is_empty() { 0 } else { number.1 + 1 };
         part
     }
 
-    /// Works on the items of a part, but may leave some of them for others: then it splits the part in two.
-    fn work_on<T, R>(&self, part: Part<T>, begin: Instant) -> (Finished<R>, PartNumber, Option<Part<T>>)
+    /// Works on the items of a part, but for those that others take.
+    fn work_on<T, R>(&self, open: &Mutex<Open<T, R>>)
     where
         F: Fn(T) -> R,
-        W: Fn(&T) -> usize,
     {
-        let Part { number, items, weight, is_last } = part;
-        let (source, lot, at) = number;
-        let mut results = Vec::with_capacity(items.len());
-        let mut items = items.into_iter();
-        while let Some(item) = items.next() {
-            results.push((self.work)(item));
-            if self.workers > 1 && items.len() > 0 && begin.elapsed() > LONG {
-                let items: Vec<T> = items.collect();
-                let of_rest = items.iter().map(self.weigh).sum();
-                let next = (source, lot, at + 1);
-                let rest = Part { number: next, items, weight: of_rest, is_last };
-                return (Finished { results, weight: weight - of_rest, next }, number, Some(rest));
-            }
+        let mut item = lock(open).items.pop_front();
+        while let Some(next) = item {
+            let result = (self.work)(next);
+            let mut open = lock(open);
+            open.results.push(result);
+            item = open.items.pop_front();
         }
-        let next = if is_last { (source + 1, 0, 0) } else { (source, lot + 1, 0) };
-        (Finished { results, weight, next }, number, None)
     }
 
     /// Consumes all results that are wanted next and there, unless another worker does so already.
@@ -265,6 +353,7 @@ impl<W, F, D> Run<'_, W, F, D> {
     where
         I: Iterator<Item = S>,
         S: Source,
+        D: Fn(&[R]),
         C: FnMut(R, bool) -> ControlFlow<()>,
     {
         if state.is_consuming {
@@ -273,12 +362,24 @@ impl<W, F, D> Run<'_, W, F, D> {
         state.is_consuming = true;
         while !state.stopped {
             let wanted = state.next_out;
-            let Some(finished) = state.finished.remove(&wanted) else { break };
-            state.next_out = finished.next;
-            let is_next_there = state.finished.contains_key(&finished.next);
+            let (results, weight) = if let Some(finished) = state.finished.remove(&wanted) {
+                state.next_out = finished.next;
+                (finished.results, finished.weight)
+            } else {
+                let open = state.open.get(&wanted);
+                (open.map(|open| mem::take(&mut lock(open).results)).unwrap_or_default(), 0)
+            };
+            let is_finished = wanted != state.next_out;
+            if results.is_empty() && !is_finished {
+                break;
+            }
+            let is_next_there = state.finished.contains_key(&state.next_out);
             drop(state);
+            if !is_finished {
+                (self.decided)(&results);
+            }
             let mut consume = lock(consume);
-            let mut results = finished.results.into_iter();
+            let mut results = results.into_iter();
             let mut flow = ControlFlow::Continue(());
             while flow.is_continue()
                 && let Some(result) = results.next()
@@ -287,7 +388,7 @@ impl<W, F, D> Run<'_, W, F, D> {
             }
             drop(consume);
             state = lock(shared);
-            state.weight -= finished.weight;
+            state.weight -= weight;
             state.stopped |= flow.is_break();
             self.signal(&state);
         }
@@ -296,10 +397,9 @@ impl<W, F, D> Run<'_, W, F, D> {
     }
 }
 
-/// Runs the map. `decided` gets the results of each part as soon as they are there, in any order, from the worker that
-/// made them. `consume` gets each result in its turn, and whether the next result is there already. `consume` may
-/// break, which stops the workers. `in_series` says that a source must not be begun before the one before it has been
-/// read.
+/// Runs the map. `decided` gets all results as soon as a part is done, or before they are consumed, in any order.
+/// `consume` gets each result in its turn, and whether the next result is there already. `consume` may break, which
+/// stops the workers. `in_series` says that a source must not be begun before the one before it has been read.
 #[allow(clippy::too_many_arguments)] // Each is a step of the map.
 pub(crate) fn run<S, R>(
     workers: usize,
@@ -320,16 +420,25 @@ pub(crate) fn run<S, R>(
         begun: 0,
         idle: BTreeMap::new(),
         reading: 0,
-        rests: BTreeMap::new(),
+        open: BTreeMap::new(),
         finished: BTreeMap::new(),
         next_out: (0, 0, 0),
         is_consuming: false,
         weight: 0,
-        waiting: 0,
+        sleeping: 0,
         stopped: false,
     });
     let consume = Mutex::new(consume);
-    let run = Run { workers, limit, in_series, weigh: &weigh, work: &work, decided: &decided, change: Condvar::new() };
+    let run = Run {
+        workers,
+        limit,
+        in_series,
+        weigh: &weigh,
+        work: &work,
+        decided: &decided,
+        changes: AtomicUsize::new(0),
+        change: Condvar::new(),
+    };
     thread::scope(|scope| run.take_part(scope, &state, &consume));
 }
 
@@ -407,13 +516,24 @@ mod tests {
         }
     }
 
+    /// Waits until `is_so`. Nothing in a test takes that long.
+    fn wait_until(is_so: impl Fn() -> bool) {
+        let begin = Instant::now();
+        while !is_so() {
+            assert!(begin.elapsed() < Duration::from_secs(60), "this should have happened");
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     #[test]
-    fn the_rest_of_a_hard_lot_is_left_to_others() {
+    fn hard_items_of_one_lot_are_shared() {
         for workers in [2, 3] {
+            let begun = AtomicUsize::new(0);
             let mut seen = Vec::new();
-            let hard = |n: usize| {
-                if n >= 2000 && n.is_multiple_of(16) {
-                    thread::sleep(2 * LONG);
+            let together = |n: usize| {
+                if n >= 2200 - workers {
+                    begun.fetch_add(1, Ordering::SeqCst);
+                    wait_until(|| begun.load(Ordering::SeqCst) == workers);
                 }
                 n
             };
@@ -421,8 +541,28 @@ mod tests {
                 seen.push(n);
                 ControlFlow::Continue(())
             };
-            run(workers, 10_000, false, [Numbers(0..2200, false)].into_iter(), |_| 1, hard, |_| {}, consume);
+            run(workers, 100_000, false, [Numbers(0..2200, false)].into_iter(), |_| 1, together, |_| {}, consume);
             assert!(seen.iter().copied().eq(0..2200));
+        }
+    }
+
+    #[test]
+    fn a_hard_item_does_not_hold_up_the_results_before_it() {
+        for (workers, hard) in [(2, 150), (2, 199), (3, 177)] {
+            let consumed = AtomicUsize::new(0);
+            let last = |n: usize| {
+                if n == hard {
+                    wait_until(|| consumed.load(Ordering::SeqCst) == hard);
+                }
+                n
+            };
+            let consume = |n, _| {
+                assert_eq!(consumed.fetch_add(1, Ordering::SeqCst), n);
+                ControlFlow::Continue(())
+            };
+            let sources = (0..200).map(|n| Numbers(n..n + 1, false));
+            run(workers, 100_000, false, sources, |_| 1, last, |_| {}, consume);
+            assert_eq!(consumed.into_inner(), 200);
         }
     }
 

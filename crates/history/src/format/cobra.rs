@@ -7,7 +7,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::binary::Bytes;
 use super::builder::Preset;
@@ -36,28 +36,22 @@ pub(super) struct Log {
     pub open: Box<dyn FnOnce() -> io::Result<Box<dyn Read + Send>> + Send>,
 }
 
-/// The logs of a folder, sorted by name: shorter names first, so that `T2` is before `T10`.
-pub(super) fn logs(folder: &Path) -> io::Result<Vec<Log>> {
-    let mut paths: Vec<PathBuf> = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "log") && path.is_file() {
-            paths.push(path);
-        }
-    }
+/// The logs among what a folder holds, sorted by name: shorter names first, so that `T2` is before `T10`.
+pub(super) fn logs(entries: &[PathBuf]) -> Vec<Log> {
+    let is_log = |path: &&PathBuf| path.extension().is_some_and(|extension| extension == "log") && path.is_file();
+    let mut paths: Vec<PathBuf> = entries.iter().filter(is_log).cloned().collect();
     paths.sort_by_key(|path| (path.as_os_str().len(), path.clone()));
     let log = |path: PathBuf| Log {
         name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         open: Box::new(move || Ok(Box::new(File::open(path)?))),
     };
-    Ok(paths.into_iter().map(log).collect())
+    paths.into_iter().map(log).collect()
 }
 
-/// Whether a folder holds logs of Cobra: some `*.log` begins like one, and all others do, or are empty.
-pub fn is_cobra_folder(folder: &Path) -> bool {
-    let Ok(logs) = logs(folder) else { return false };
+/// Whether what a folder holds are logs of Cobra: some `*.log` begins like one, and all others do, or are empty.
+pub(super) fn is_cobra(entries: &[PathBuf]) -> bool {
     let mut count = 0;
-    for log in logs {
+    for log in logs(entries) {
         let mut head = Vec::new();
         if (log.open)().and_then(|file| file.take(18).read_to_end(&mut head)).is_err() {
             return false;

@@ -4,7 +4,7 @@
 //! that might be a history of some format is read in that format, and its errors are those of that format. A file that
 //! was found in a directory must meet a stricter test: its first line must have the form of a history.
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -26,22 +26,29 @@ pub(super) fn extension(path: &Path) -> Option<String> {
 
 /// Whether a file that was found in a directory is a history, by its extension (also `.log`), else by its content.
 pub fn looks_like_history(path: &Path) -> io::Result<bool> {
-    let extension = extension(path);
-    let known =
-        ["hist", "jsonl", "edn", "axe", "log", "jepsen", "bincode", "csv", "parquet", "arrow", "arrows", "feather"];
-    if extension.is_some_and(|extension| known.contains(&extension.as_str())) {
+    if has_known_extension(path) {
         return Ok(true);
     }
-    if path.is_dir() {
-        return Ok(super::is_cobra_folder(path) || super::is_client_folder(path));
-    }
     let file = File::open(path)?;
-    let size = file.metadata().ok().filter(Metadata::is_file).map(|metadata| metadata.len());
-    let Ok(mut input) = Input::new(Box::new(file), size) else {
-        return Ok(false);
-    };
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Ok(super::is_history_folder(&super::entries(path)?));
+    }
+    let size = metadata.is_file().then_some(metadata.len());
+    Ok(Input::new(Box::new(file), size).is_ok_and(|mut input| is_certain(&mut input)))
+}
+
+/// Whether only histories have the extension of this file.
+pub(super) fn has_known_extension(path: &Path) -> bool {
+    let known =
+        ["hist", "jsonl", "edn", "axe", "log", "jepsen", "bincode", "csv", "parquet", "arrow", "arrows", "feather"];
+    extension(path).is_some_and(|extension| known.contains(&extension.as_str()))
+}
+
+/// Whether the content of an input is certainly a history.
+pub(super) fn is_certain(input: &mut Input) -> bool {
     let judge = |bytes: &[u8], is_all| judge(bytes, is_all).map(|judgement| judgement.is(|guess| guess.is_certain));
-    Ok(input.skip_byte_order_mark().is_ok() && matches!(input.look_ahead(judge), Ok(Some(true))))
+    input.skip_byte_order_mark().is_ok() && matches!(input.look_ahead(judge), Ok(Some(true)))
 }
 
 /// The format of an input.

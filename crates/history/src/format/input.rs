@@ -5,6 +5,7 @@
 //! buffer grows only for a line longer than itself, and never beyond [`LONGEST_LINE`].
 
 use std::io::{self, Cursor, Read};
+use std::mem;
 
 use super::error::{Fault, InputError};
 use super::store::{self, StoreReader};
@@ -117,22 +118,24 @@ impl Input {
         let mut magic = Vec::with_capacity(MAGIC);
         let begun = reader.by_ref().take(MAGIC as u64).read_to_end(&mut magic);
         let packing = Packing::of(&magic);
-        let head = Cursor::new(magic).chain(reader);
         let decoded = begun.map_err(|error| unreadable(&error)).and_then(|_| match packing {
-            None => Ok(Box::new(head) as Box<dyn Read + Send>),
-            Some(packing) => packing.unpack(head),
+            None => Ok(reader),
+            Some(packing) => packing.unpack(Cursor::new(mem::take(&mut magic)).chain(reader)),
         });
         let reader = decoded.map_err(|fault| fault.in_line(1, b""))?;
-        let remaining = size.filter(|_| packing.is_none());
+        let filled = magic.len();
+        let remaining = size.filter(|_| packing.is_none()).map(|size| size.saturating_sub(filled as u64));
         // To clear a large buffer takes longer than to read a small file. The last byte stays free: a full buffer would
         // have to be emptied before it is known that this is the end.
-        let buffer = remaining.map_or(CHUNK, |size| CHUNK.min(size.min(CHUNK as u64) as usize + 1));
+        let size = remaining.map_or(CHUNK, |unread| CHUNK.min(unread.min(CHUNK as u64) as usize + filled + 1));
+        let mut buffer = vec![0; size];
+        buffer[..filled].copy_from_slice(&magic);
         Ok(Self {
             reader,
-            buffer: vec![0; buffer],
+            buffer,
             position: 0,
             complete: 0,
-            filled: 0,
+            filled,
             ended: false,
             line: 1,
             remaining,

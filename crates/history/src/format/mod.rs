@@ -72,16 +72,14 @@ mod untimed;
 mod write;
 
 use std::fs::File;
-use std::io::{self, Cursor, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::io::{self, Cursor, Read, Seek};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use cobra::is_cobra_folder;
 pub use detect::looks_like_history;
 pub use error::InputError;
-pub use foreign::is_client_folder;
 pub use write::{WriteError, Writer};
 
 use crate::history::{History, Object, OperationId};
@@ -254,40 +252,71 @@ pub fn open(path: &Path, options: &ReadOptions) -> io::Result<Reader> {
 
 /// Like [`open`]. Whoever `watches` is told how much of the file is read.
 pub fn open_watched(path: &Path, options: &ReadOptions, watch: Option<Watch>) -> io::Result<Reader> {
-    let mut file = File::open(path)?;
-    let metadata = file.metadata()?;
-    if metadata.is_dir() && (is_folder_format(options.format) || is_cobra_folder(path)) {
-        let format = options.format.unwrap_or(Format::Cobra);
-        return Ok(read_cobra(cobra::logs(path)?, format, options));
-    }
-    let is_of_clients = options.format.is_none_or(|format| format == Format::Porcupine);
-    if metadata.is_dir() && is_of_clients && is_client_folder(path) {
-        return read_clients(path, options);
-    }
-    if metadata.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::IsADirectory, "this is a directory"));
-    }
-    if metadata.is_file()
-        && let Some(format) = table_in(&mut file)?
-        && options.format.is_none_or(Format::is_table)
-    {
-        return Ok(read_table(TableInput::File(file, watch), format, options));
-    }
-    let options = ReadOptions { format: options.format.or_else(|| Format::from_path(path)), ..options.clone() };
-    let size = metadata.is_file().then_some(metadata.len());
-    Ok(match watch {
-        None => read_sized(Box::new(file), size, options),
-        Some(watch) => read_sized(Box::new(Watched { file, watch }), size, options),
-    })
+    let (input, options) = match Opened::of(path, options, watch)? {
+        Opened::Input(input, options) => (input, options),
+        Opened::Reader(reader) => return Ok(reader),
+    };
+    Ok(begin(input, options))
 }
 
+/// Like [`open_watched`], for a file that was found in a folder. `None` unless it [looks like a
+/// history](looks_like_history).
+pub fn open_found(path: &Path, options: &ReadOptions, watch: Option<Watch>) -> io::Result<Option<Reader>> {
+    let (mut input, options) = match Opened::of(path, options, watch)? {
+        Opened::Input(input, options) => (input, options),
+        Opened::Reader(reader) => return Ok(Some(reader)),
+    };
+    let is_history = detect::has_known_extension(path) || input.as_mut().is_ok_and(detect::is_certain);
+    Ok(is_history.then(|| begin(input, options)))
+}
+
+/// A file or a folder that is open.
+#[allow(clippy::large_enum_variant)] // It is taken apart at once.
+enum Opened {
+    /// A file that is read from its beginning to its end.
+    Input(Result<Input, InputError>, ReadOptions),
+    /// A table, or a folder that is one history.
+    Reader(Reader),
+}
+
+impl Opened {
+    fn of(path: &Path, options: &ReadOptions, watch: Option<Watch>) -> io::Result<Self> {
+        let mut file = File::open(path)?;
+        let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            return read_folder(&entries(path)?, options).map(Self::Reader);
+        }
+        let mut head = Vec::new();
+        if metadata.is_file() {
+            file.by_ref().take(TABLE_MAGIC).read_to_end(&mut head)?;
+        }
+        if let Some(format) = detect::table(&head)
+            && options.format.is_none_or(Format::is_table)
+        {
+            file.rewind()?;
+            return Ok(Self::Reader(read_table(TableInput::File(file, watch), format, options)));
+        }
+        let options = ReadOptions { format: options.format.or_else(|| Format::from_path(path)), ..options.clone() };
+        let size = metadata.is_file().then_some(metadata.len());
+        let whole = Cursor::new(head).chain(file);
+        let whole: Box<dyn Read + Send> = match watch {
+            None => Box::new(whole),
+            Some(watch) => Box::new(Watched { file: whole, watch }),
+        };
+        Ok(Self::Input(Input::new(whole, size), options))
+    }
+}
+
+/// How many bytes tell that a file is a table.
+const TABLE_MAGIC: u64 = 8;
+
 /// A file whose reading is watched.
-struct Watched {
-    file: File,
+struct Watched<R> {
+    file: R,
     watch: Watch,
 }
 
-impl Read for Watched {
+impl<R: Read> Read for Watched<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.file.read(buffer)?;
         (self.watch)(count as u64);
@@ -295,12 +324,26 @@ impl Read for Watched {
     }
 }
 
-/// The format of the table that a file begins with, if it is one.
-fn table_in(file: &mut File) -> io::Result<Option<Format>> {
-    let mut head = Vec::new();
-    file.take(8).read_to_end(&mut head)?;
-    file.seek(SeekFrom::Start(0))?;
-    Ok(detect::table(&head))
+/// The paths of all that a folder holds, in no order.
+pub fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect()
+}
+
+/// Whether a folder with these entries is one history: logs of Cobra, or the clients of a test of etcd.
+pub fn is_history_folder(entries: &[PathBuf]) -> bool {
+    cobra::is_cobra(entries) || !foreign::client_files(entries).is_empty()
+}
+
+/// Reads the one history of a folder.
+fn read_folder(entries: &[PathBuf], options: &ReadOptions) -> io::Result<Reader> {
+    if is_folder_format(options.format) || cobra::is_cobra(entries) {
+        return Ok(read_cobra(cobra::logs(entries), options.format.unwrap_or(Format::Cobra), options));
+    }
+    let is_of_clients = options.format.is_none_or(|format| format == Format::Porcupine);
+    if is_of_clients && !foreign::client_files(entries).is_empty() {
+        return read_clients(entries, options);
+    }
+    Err(io::Error::new(io::ErrorKind::IsADirectory, "this is a directory"))
 }
 
 /// Where a table is. Its bytes are not read in their order.
@@ -365,10 +408,10 @@ fn read_cobra(logs: Vec<cobra::Log>, format: Format, options: &ReadOptions) -> R
 }
 
 /// Reads the one history of a folder with a file of operations for each client.
-fn read_clients(folder: &Path, options: &ReadOptions) -> io::Result<Reader> {
+fn read_clients(entries: &[PathBuf], options: &ReadOptions) -> io::Result<Reader> {
     let (object, initial) = (options.object, options.initial.clone());
     let preset = Preset { format: Format::Porcupine, object, initial, reads_sets: false };
-    let state = match foreign::read_clients(folder, preset)? {
+    let state = match foreign::read_clients(entries, preset)? {
         Ok(reader) => State::Foreign(reader),
         Err(error) => State::Failed(Some(error)),
     };

@@ -250,7 +250,9 @@ pub fn recorded_interleaving(execution: &Execution) -> Option<Vec<u32>> {
     let mut next = starts[..execution.thread_count()].to_vec();
     let mut replay = Replay::new(execution);
     let mut line = Vec::new();
-    let mut block = [NONE; OPERATIONS_PER_BLOCK];
+    // A block of a small history is small: to clear more of it would take longer than the replay.
+    let last = operations.iter().map(|it| it.index()).max().unwrap_or_default();
+    let mut block = vec![NONE; OPERATIONS_PER_BLOCK.min(last + 1)];
     loop {
         let heads = next.iter().zip(&starts[1..]).filter(|(at, end)| at < end);
         let Some(begin) = heads.map(|(&at, _)| operations[at as usize].index()).min() else { break };

@@ -9,7 +9,7 @@ mod porcupine;
 mod tipocket;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::PathBuf;
 use std::{fs, io};
 
 use serde::de::DeserializeOwned;
@@ -22,7 +22,6 @@ use super::json::{Json, object_text, read_object};
 use super::record::{Assembler, Record};
 use crate::history::History;
 
-pub use porcupine::is_client_folder;
 pub(super) use porcupine::{client_files, is_operation};
 pub(super) use tipocket::is_record;
 
@@ -164,9 +163,9 @@ fn next_object(input: &mut Input) -> Result<Option<(Place, u32, Vec<u8>)>, Input
 }
 
 /// A reader of the one history of a folder with a file for each client.
-pub(super) fn read_clients(folder: &Path, preset: Preset) -> io::Result<Result<ForeignReader, InputError>> {
+pub(super) fn read_clients(entries: &[PathBuf], preset: Preset) -> io::Result<Result<ForeignReader, InputError>> {
     let mut inputs = Vec::new();
-    for (name, path) in client_files(folder)? {
+    for (name, path) in client_files(entries) {
         let file = fs::File::open(path)?;
         let size = file.metadata()?.len();
         match Input::new(Box::new(file), Some(size)) {

@@ -11,9 +11,8 @@
 //! can vanish without a request, and to revoke a lease deletes keys: neither is judged, and such a history is an error.
 //! A request that failed may have taken effect or not.
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -27,26 +26,20 @@ pub(in super::super) fn is_operation(text: &[u8]) -> bool {
     [&b"\"ClientId\""[..], b"\"Input\"", b"\"Call\""].iter().all(|name| memchr::memmem::find(text, name).is_some())
 }
 
-/// The files of etcd's robustness tests: `client-1/operations.json` and so on, by the number of the client.
-pub(in super::super) fn client_files(folder: &Path) -> io::Result<Vec<(String, PathBuf)>> {
+/// The files of etcd's robustness tests among what a folder holds: `client-1/operations.json` and so on, by the number
+/// of the client. If there are some, they make one history.
+pub(in super::super) fn client_files(entries: &[PathBuf]) -> Vec<(String, PathBuf)> {
     let mut files = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let file = entry.path().join("operations.json");
-        if let Some(number) = name.strip_prefix("client-").and_then(|number| number.parse::<u64>().ok())
-            && file.is_file()
-        {
+    for entry in entries {
+        let Some(name) = entry.file_name().and_then(OsStr::to_str) else { continue };
+        let Some(number) = name.strip_prefix("client-").and_then(|number| number.parse::<u64>().ok()) else { continue };
+        let file = entry.join("operations.json");
+        if file.is_file() {
             files.push((number, format!("{name}/operations.json"), file));
         }
     }
     files.sort();
-    Ok(files.into_iter().map(|(_, name, file)| (name, file)).collect())
-}
-
-/// Whether a folder is a report of etcd's robustness tests, whose clients make one history.
-pub fn is_client_folder(folder: &Path) -> bool {
-    client_files(folder).is_ok_and(|files| !files.is_empty())
+    files.into_iter().map(|(_, name, file)| (name, file)).collect()
 }
 
 #[derive(Deserialize)]
