@@ -39,6 +39,9 @@ const SHORT: Duration = Duration::from_micros(500);
 /// How often a worker looks for a change before it sleeps. It yields the processor each time.
 const LOOKS: usize = 200;
 
+/// How long a worker sleeps before it looks for results that it could consume.
+const NAP: Duration = Duration::from_millis(10);
+
 /// Where items come from.
 pub(crate) trait Source: Iterator {
     /// Whether the next item may be a long time in coming. The items before it should not wait for it.
@@ -275,7 +278,8 @@ impl<W, F, D> Run<'_, W, F, D> {
         }
     }
 
-    /// Waits for a change after so many.
+    /// Waits for a change after so many. A result of a part that is not done yet is no change. So the wait is over after
+    /// a nap, too, if others work.
     fn wait<'s, I, S, R>(
         &self,
         shared: &'s Mutex<State<I, S, R>>,
@@ -297,8 +301,12 @@ impl<W, F, D> Run<'_, W, F, D> {
         let mut state = lock(shared);
         while !is_over() {
             state.sleeping += 1;
-            state = self.change.wait(state).expect("a panic ends the process");
+            let (woken, timeout) = self.change.wait_timeout(state, NAP).expect("a panic ends the process");
+            state = woken;
             state.sleeping -= 1;
+            if timeout.timed_out() && !state.open.is_empty() {
+                break;
+            }
         }
         state
     }

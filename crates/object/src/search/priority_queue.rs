@@ -36,7 +36,7 @@ pub fn check(part: &Part, limits: Limits) -> Result<Answer, GaveUp> {
     {
         return Ok(Answer::Violation(Core::Stuck(blamed)));
     }
-    super::decide(part, limits, linearize)
+    Ok(super::answer(part, linearize(part, limits)?, limits, linearize))
 }
 
 /// A linearization; none if there is none.
