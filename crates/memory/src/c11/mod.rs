@@ -23,7 +23,7 @@
 //! and `rc20` event by event.
 
 mod acyclic;
-mod causal;
+pub(crate) mod causal;
 mod clocks;
 mod coherence;
 mod downward;
@@ -33,7 +33,6 @@ mod incremental;
 mod pool;
 mod relaxed;
 mod rows;
-mod run;
 mod sequential;
 mod small;
 mod strong;

@@ -8,7 +8,7 @@
 //! - w before w'  implies  the rmw before w'.
 //!
 //! These are the two rules of a store order ([`crate::store`]), for rmws alone. So `sra` is a [`Frame`] in which pure
-//! reads read nothing. If no [`super::run`] is found at once, the frame is saturated and searched as those of `sc` and
+//! reads read nothing. If no [`crate::store::run`] is found at once, the frame is saturated and searched as those of `sc` and
 //! `tso` are. A refutation consists of derivations and lemmas, as for these models.
 //!
 //! The search by lemmas does well with many threads, but has no good bound on its time. The search over
@@ -23,10 +23,10 @@ use order::saturation::NONE;
 use super::causal::Causal;
 use super::clocks::width;
 use super::downward::{self, Downward};
-use super::run::run;
 use super::{Ended, Found, check_room};
 use crate::Interrupt;
 use crate::store::frame::{Frame, Lists};
+use crate::store::run::run;
 use crate::store::saturate::{Saturated, Unsaturated};
 use crate::store::search::{Outcome, Search};
 
@@ -71,7 +71,7 @@ pub(super) fn search(
     interrupt: Interrupt,
 ) -> Result<Result<Vec<u32>, Evidence>, Ended> {
     let frame = frame(execution, causal);
-    if let Some(line) = run(&frame, interrupt) {
+    if let Some(line) = run(&frame, None, interrupt) {
         return Ok(Ok(line));
     }
     check_room(execution.len().saturating_mul(width(execution.thread_count())))?;

@@ -12,6 +12,7 @@ pub mod frame;
 pub mod interleaving;
 pub mod nearness;
 pub mod rules;
+pub mod run;
 #[cfg(feature = "sat")]
 pub mod sat;
 pub mod saturate;

@@ -21,6 +21,9 @@
 //! Echoes are never taken, since other events of their threads come before them. So no write is taken that overwrites
 //! a write with an echo.
 //!
+//! Before a window is saturated, a [run](super::run) is tried. It finds an interleaving where threads meet seldom,
+//! because there are many locations. After a window in which it finds none, some windows go without.
+//!
 //! An interleaving is a memory order of `tso`, and that is one of `pso`. The fewer pairs are relaxed, the fewer chains
 //! a window has. So all windows are searched for an interleaving at first. From the first window on that has none,
 //! more pairs are relaxed: see [`Relaxation`].
@@ -48,10 +51,12 @@ use order::Saturation;
 use order::saturation::NONE;
 
 use super::frame::{Frame, Relaxation};
+use super::run::run;
 use super::saturate::{Saturated, Unsaturated};
 use super::search::{Outcome, Search};
+use crate::c11::causal::known_writes;
 use crate::writes::Readers;
-use crate::{Limits, join_helper, spawn_helper};
+use crate::{Interrupt, Limits, join_helper, spawn_helper};
 use part::{Early, Part};
 
 /// The fewest events of a window in total, and of each thread.
@@ -222,7 +227,8 @@ impl Cut {
         let mut part = Part::new(execution, readers);
         part.find_echoes(&window, readers, &Memory::new(readers, execution));
         let frame = Frame::sequential(part.fill(&window, Early::LeftOut));
-        let found = interleaving(&mut Saturation::default(), &frame, limits)?;
+        let run = first_run(&frame, limits.interrupt);
+        let found = run.map_or_else(|| interleaving(&mut Saturation::default(), &frame, limits), Ok)?;
         let middle = found[..found.len() / 2].iter().map(|&event| part.origins[event as usize]);
         let taken: Vec<u32> = middle.take_while(|&origin| origin != NONE).collect();
         Ok(Self::at(execution, readers, window.rest.without(&taken, execution).next))
@@ -432,6 +438,12 @@ impl From<GaveUp> for Halted {
     fn from(why: GaveUp) -> Self {
         Self::GaveUp(why)
     }
+}
+
+/// An interleaving that a run finds.
+fn first_run(frame: &Frame<'_>, interrupt: Interrupt) -> Option<Vec<u32>> {
+    let known = known_writes(frame.execution(), interrupt)?;
+    run(frame, Some(&known), interrupt)
 }
 
 /// An interleaving of a window. The memory of `order` is used again.
