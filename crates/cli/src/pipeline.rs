@@ -477,7 +477,7 @@ mod tests {
     /// Sources of different lengths, some of them empty, which together have the numbers from 0 to 3000.
     fn sources() -> impl Iterator<Item = Numbers> + Send {
         let ends = [0, 0, 1, 2, 700, 701, 701, 2990, 3000];
-        ends.into_iter().scan(0, |begin, end| Some(Numbers(std::mem::replace(begin, end)..end, end % 2 == 1)))
+        ends.into_iter().scan(0, |begin, end| Some(Numbers(mem::replace(begin, end)..end, end % 2 == 1)))
     }
 
     #[test]

@@ -151,7 +151,7 @@ mod tests {
                 continue;
             }
             let frame = frame(&execution, &causal);
-            let found = run(&frame, Interrupt::never());
+            let found = run(&frame, None, Interrupt::never());
             assert!(found.iter().all(|line| is_order(&execution, line)));
             let Ok(saturated) = Saturated::new(&frame, Interrupt::never()) else { continue };
             let alone = Downward::new(&frame, &saturated.order).run(usize::MAX, Interrupt::never()).unwrap();
