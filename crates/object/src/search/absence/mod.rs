@@ -21,6 +21,8 @@
 //! There are no peeks that returned a value.
 
 mod matching;
+#[cfg(test)]
+mod tests;
 
 use std::cell::Cell;
 
@@ -499,38 +501,4 @@ fn overbooked(takes: &[Vec<Take>], pending: u32) -> Vec<Vec<Lit>> {
         }
     }
     clauses
-}
-
-#[cfg(test)]
-mod tests {
-    use certificate::{Certificate, Decision, Evidence, Model, Verdict, verify};
-    use history::Object;
-
-    use super::*;
-    use crate::view::ObjectHistory;
-
-    /// The usual way decides small histories by the search of Wing and Gong, so they are decided here.
-    #[test]
-    fn small_histories_are_decided_as_by_the_definition() {
-        let cases = workload::small::cases(12_000);
-        let mut verdicts = [0; 2];
-        for seed in 0..cases {
-            let history = workload::object::small_with_duplicates(Object::PriorityQueue, seed);
-            let view = ObjectHistory::new(&history).expect("an object history");
-            if !view.parts().all(|part| applies(&part)) {
-                continue;
-            }
-            let decide = |part: Part| linearize(&part, Interrupt::default().into()).expect("there is no limit");
-            let linearizations: Option<Vec<Linearization>> = view.parts().map(decide).collect();
-            let is_linearizable = oracle::object::linearizable(&history);
-            assert_eq!(linearizations.is_some(), is_linearizable, "seed {seed}");
-            verdicts[usize::from(is_linearizable)] += 1;
-            let Some(linearizations) = linearizations else { continue };
-            let evidence = Some(Evidence::Linearizations(linearizations));
-            let decision = Decision { verdict: Verdict::Consistent, strategy: "search", reason: None, evidence };
-            let certificate = Certificate::new(0, &history, Model::Linearizable, &decision).expect("evidence");
-            assert_eq!(verify(&certificate, &history), Ok(()), "seed {seed}");
-        }
-        assert!(verdicts.iter().all(|&count| count > cases / 20), "{verdicts:?}");
-    }
 }
