@@ -227,7 +227,7 @@ impl Cut {
         let mut part = Part::new(execution, readers);
         part.find_echoes(&window, readers, &Memory::new(readers, execution));
         let frame = Frame::sequential(part.fill(&window, Early::LeftOut));
-        let run = first_run(&frame, limits.interrupt);
+        let run = quick_run(&frame, limits.interrupt);
         let found = run.map_or_else(|| interleaving(&mut Saturation::default(), &frame, limits), Ok)?;
         let middle = found[..found.len() / 2].iter().map(|&event| part.origins[event as usize]);
         let taken: Vec<u32> = middle.take_while(|&origin| origin != NONE).collect();
@@ -441,7 +441,7 @@ impl From<GaveUp> for Halted {
 }
 
 /// An interleaving that a run finds.
-fn first_run(frame: &Frame<'_>, interrupt: Interrupt) -> Option<Vec<u32>> {
+fn quick_run(frame: &Frame<'_>, interrupt: Interrupt) -> Option<Vec<u32>> {
     let known = known_writes(frame.execution(), interrupt)?;
     run(frame, Some(&known), interrupt)
 }

@@ -10,7 +10,7 @@ use order::saturation::NONE;
 use super::super::cycle_of;
 use super::super::frame::{Frame, Relaxation};
 use super::super::saturate::Saturated;
-use super::{Cut, Halted, Memory, Rest, Window, first_run, interleaving};
+use super::{Cut, Halted, Memory, Rest, Window, interleaving, quick_run};
 use crate::writes::Readers;
 use crate::{Limits, check_room_for, tso};
 
@@ -175,7 +175,7 @@ impl<'a> Part<'a> {
         let execution = self.fill(window, Early::Initial);
         if relaxation == Relaxation::Nothing {
             let frame = Frame::sequential(execution);
-            let found = runs.attempt(|| first_run(&frame, limits.interrupt));
+            let found = runs.attempt(|| quick_run(&frame, limits.interrupt));
             let line = found.map_or_else(|| interleaving(order, &frame, limits), Ok);
             self.runs = runs;
             let line = line?;
