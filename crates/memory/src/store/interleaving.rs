@@ -114,7 +114,7 @@ pub struct Interleaving<'a, L = u32> {
     queue: BinaryHeap<Reverse<(u64, u32, u32)>>,
     /// The places of writes whose urgency has changed since they were queued.
     changed: Vec<u32>,
-    /// By thread: the clocks that have events of the thread which did not go.
+    /// By thread: the clocks that have events of the thread which did not go. Empty if no clock has counted yet.
     counted: Vec<Vec<Counted<L>>>,
     /// By thread: the last event that it waited for, and with which event it did so.
     waits: Vec<Wait>,
@@ -158,7 +158,7 @@ impl<'a, L: Lane> Interleaving<'a, L> {
             ready: Vec::new(),
             queue: BinaryHeap::new(),
             changed: Vec::new(),
-            counted: vec![Vec::new(); threads],
+            counted: Vec::new(),
             waits: vec![Wait { event: NONE, predecessor: NONE }; threads],
             waiting_for: vec![NONE; execution.len()],
             next_waiting: vec![NONE; threads],
@@ -276,6 +276,7 @@ impl<'a, L: Lane> Interleaving<'a, L> {
         let at = self.ready.len() as u32;
         let mut urgency = by.first(write);
         for (clock, weight) in by.clocks(write) {
+            self.counted.resize_with(self.execution.thread_count(), Vec::new);
             for lane in lanes_larger(clock, &self.ends) {
                 urgency += u64::from(clock[lane].growth(self.ends[lane])) * weight;
                 self.counted[lane].push(Counted { ready: at, end: clock[lane], weight });
@@ -352,15 +353,17 @@ impl<'a, L: Lane> Interleaving<'a, L> {
         let end = L::before(event + 1, || self.execution.starts()[thread]);
         self.ends[thread] = end;
         let Self { ready, changed, counted, .. } = self;
-        counted[thread].retain(|counted| {
-            let ready = &mut ready[counted.ready as usize];
-            ready.urgency -= counted.weight;
-            if ready.is_ready && !ready.has_changed {
-                ready.has_changed = true;
-                changed.push(counted.ready);
-            }
-            ready.is_ready && counted.end > end
-        });
+        if let Some(counted) = counted.get_mut(thread) {
+            counted.retain(|counted| {
+                let ready = &mut ready[counted.ready as usize];
+                ready.urgency -= counted.weight;
+                if ready.is_ready && !ready.has_changed {
+                    ready.has_changed = true;
+                    changed.push(counted.ready);
+                }
+                ready.is_ready && counted.end > end
+            });
+        }
         let mut displaced = NONE;
         if access.kind.reads() {
             let location = access.location.index();

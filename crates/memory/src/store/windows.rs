@@ -212,8 +212,15 @@ struct Cut {
 
 impl Cut {
     /// Guesses a cut: the middle of an interleaving of a window of about that size, which lies in the middle of each
-    /// thread. `None` if that is no cut. The error is that the window has no interleaving.
-    fn guess(execution: &Execution, readers: &Readers, size: usize, limits: &Limits) -> Result<Option<Self>, Halted> {
+    /// thread. `None` if that is no cut. The error is that the window has no interleaving. `runs` says whether to try a
+    /// run first.
+    fn guess(
+        execution: &Execution,
+        readers: &Readers,
+        size: usize,
+        runs: bool,
+        limits: &Limits,
+    ) -> Result<Option<Self>, Halted> {
         let all = execution.starts().windows(2).map(|thread| thread[0]..thread[1]);
         let middle = |thread: Range<u32>| {
             let length = thread.len() as u64;
@@ -227,7 +234,7 @@ impl Cut {
         let mut part = Part::new(execution, readers);
         part.find_echoes(&window, readers, &Memory::new(readers, execution));
         let frame = Frame::sequential(part.fill(&window, Early::LeftOut));
-        let run = quick_run(&frame, limits.interrupt);
+        let run = if runs { quick_run(&frame, limits.interrupt) } else { None };
         let found = run.map_or_else(|| interleaving(&mut Saturation::default(), &frame, limits), Ok)?;
         let middle = found[..found.len() / 2].iter().map(|&event| part.origins[event as usize]);
         let taken: Vec<u32> = middle.take_while(|&origin| origin != NONE).collect();
@@ -269,7 +276,8 @@ impl Windows<'_> {
             if may_relax && tried > 0 && size > self.execution.len() / MIN_WINDOWS_FOR_CUT {
                 return None;
             }
-            match Cut::guess(self.execution, self.readers, size, self.limits) {
+            let runs = !may_relax || tried > 0;
+            match Cut::guess(self.execution, self.readers, size, runs, self.limits) {
                 Ok(None) => {}
                 Ok(cut) => return cut,
                 Err(_) if may_relax => return None,
@@ -539,7 +547,7 @@ mod tests {
             let limits = &Limits::default();
             let readers = Readers::new(&execution);
             let mut memory = Memory::new(&readers, &execution);
-            let cut = Cut::guess(&execution, &readers, 1_000, limits).ok().flatten().expect("a cut");
+            let cut = Cut::guess(&execution, &readers, 1_000, true, limits).ok().flatten().expect("a cut");
             let (begins, ends) = (execution.starts()[..threads as usize].to_vec(), execution.starts()[1..].to_vec());
             let first = Span { begins: &begins, ends: &cut.place, memory: &memory, cut: Some(&cut) };
             let second = Span { begins: &cut.place, ends: &ends, memory: &cut.memory, cut: None };
