@@ -304,9 +304,12 @@ impl Source<'_> {
         let unreadable = |message| Found::Unreadable { file: Arc::clone(&file), message };
         let Context { options, progress, .. } = &self.context;
         let begin = Instant::now();
-        let opened = panics::noted(|| match is_certain {
-            true => open(path, options, progress).map(Some),
-            false => format::open_found(path, options, progress.watch()),
+        let opened = panics::noted(|| {
+            if is_certain {
+                open(path, options, progress).map(Some)
+            } else {
+                format::open_found(path, options, progress.watch())
+            }
         });
         let Some(mut reader) = opened.map_err(|error| unreadable(error.to_string()))? else { return Ok(None) };
         let opening = begin.elapsed();

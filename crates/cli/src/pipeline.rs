@@ -69,6 +69,8 @@ struct Open<T, R> {
     next: PartNumber,
 }
 
+type Shared<T, R> = Arc<Mutex<Open<T, R>>>;
+
 /// The results of a part that nobody has taken, and the number of the part that follows.
 struct Finished<R> {
     results: Vec<R>,
@@ -87,7 +89,7 @@ struct State<I: Iterator<Item = S>, S: Source, R> {
     idle: BTreeMap<PartNumber, VecDeque<S>>,
     /// How many workers read at the moment.
     reading: usize,
-    open: BTreeMap<PartNumber, Arc<Mutex<Open<S::Item, R>>>>,
+    open: BTreeMap<PartNumber, Shared<S::Item, R>>,
     finished: BTreeMap<PartNumber, Finished<R>>,
     next_out: PartNumber,
     /// Whether a worker consumes results at the moment.
@@ -322,15 +324,12 @@ impl<W, F, D> Run<'_, W, F, D> {
             && part.weight < LOT_WEIGHT.min(self.limit)
             && let Some(source) = sources.front_mut()
         {
-            match source.next() {
-                Some(item) => {
-                    part.weight += (self.weigh)(&item);
-                    part.items.push_back(item);
-                }
-                None => {
-                    sources.pop_front();
-                    part.next.0 += 1;
-                }
+            if let Some(item) = source.next() {
+                part.weight += (self.weigh)(&item);
+                part.items.push_back(item);
+            } else {
+                sources.pop_front();
+                part.next.0 += 1;
             }
         }
         part.next.1 = if sources.is_empty() { 0 } else { number.1 + 1 };

@@ -67,8 +67,8 @@ struct Ready {
     write: u32,
     /// Its urgency now.
     urgency: u64,
-    /// Whether it is still ready: it did not go, and does not wait again.
-    is_ready: bool,
+    /// Whether it is in the queue: it did not go, and does not wait again.
+    is_queued: bool,
     /// Whether its urgency has changed since it was queued.
     has_changed: bool,
 }
@@ -257,10 +257,10 @@ impl<'a, L: Lane> Interleaving<'a, L> {
         }
         while let Some(Reverse((urgency, thread, at))) = self.queue.pop() {
             let ready = &mut self.ready[at as usize];
-            if !ready.is_ready || ready.urgency != urgency {
+            if !ready.is_queued || ready.urgency != urgency {
                 continue;
             }
-            ready.is_ready = false;
+            ready.is_queued = false;
             let write = ready.write;
             if self.readers_to_come(write) == 0 {
                 self.active.push(thread);
@@ -282,7 +282,7 @@ impl<'a, L: Lane> Interleaving<'a, L> {
                 self.counted[lane].push(Counted { ready: at, end: clock[lane], weight });
             }
         }
-        self.ready.push(Ready { thread, write, urgency, is_ready: true, has_changed: false });
+        self.ready.push(Ready { thread, write, urgency, is_queued: true, has_changed: false });
         self.queue.push(Reverse((urgency, thread, at)));
     }
 
@@ -357,11 +357,11 @@ impl<'a, L: Lane> Interleaving<'a, L> {
             counted.retain(|counted| {
                 let ready = &mut ready[counted.ready as usize];
                 ready.urgency -= counted.weight;
-                if ready.is_ready && !ready.has_changed {
+                if ready.is_queued && !ready.has_changed {
                     ready.has_changed = true;
                     changed.push(counted.ready);
                 }
-                ready.is_ready && counted.end > end
+                ready.is_queued && counted.end > end
             });
         }
         let mut displaced = NONE;
