@@ -8,8 +8,8 @@
 //!
 //! A worker that finds nothing to read takes half of what another has not begun. So no hard item holds up the items
 //! after it. Nor does it hold up the results before it: whoever consumes also takes the results of a lot that is not
-//! done yet. Only then a worker waits. It looks around for a moment before it sleeps, since to wake it takes longer than
-//! to read a lot.
+//! done yet. Only then a worker waits. It looks around for a moment before it sleeps, since to wake it takes longer
+//! than to read a lot.
 //!
 //! Every item has a weight. While the weight of all items that have been read, and whose results have not been
 //! consumed, exceeds a limit, only the lot whose results are wanted next may be read. So memory stays bounded, however
@@ -280,8 +280,8 @@ impl<W, F, D> Run<'_, W, F, D> {
         }
     }
 
-    /// Waits for a change after so many. A result of a part that is not done yet is no change. So the wait is over after
-    /// a nap, too, if others work.
+    /// Waits for a change after so many. A result of a part that is not done yet is no change. So the wait is over
+    /// after a nap, too, if others work.
     fn wait<'s, I, S, R>(
         &self,
         shared: &'s Mutex<State<I, S, R>>,

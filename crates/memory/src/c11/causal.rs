@@ -27,8 +27,8 @@ pub(super) struct OrderEdge {
     pub by: u32,
 }
 
-/// For each write, the writes of other threads that must come before it in every modification order, because a reader of
-/// it knows of them. `None` if the execution is not allowed by `wra`, or there is no memory or time for the pass.
+/// For each write, the writes of other threads that must come before it in every modification order, because a reader
+/// of it knows of them. `None` if the execution is not allowed by `wra`, or there is no memory or time for the pass.
 pub(crate) fn known_writes(execution: &Execution, interrupt: Interrupt) -> Option<Lists> {
     let mut causal = Causal::default();
     causal.pass::<true>(execution, interrupt).ok()?;

@@ -8,8 +8,8 @@
 //! - w before w'  implies  the rmw before w'.
 //!
 //! These are the two rules of a store order ([`crate::store`]), for rmws alone. So `sra` is a [`Frame`] in which pure
-//! reads read nothing. If no [`crate::store::run`] is found at once, the frame is saturated and searched as those of `sc` and
-//! `tso` are. A refutation consists of derivations and lemmas, as for these models.
+//! reads read nothing. If no [`crate::store::run`] is found at once, the frame is saturated and searched as those of
+//! `sc` and `tso` are. A refutation consists of derivations and lemmas, as for these models.
 //!
 //! The search by lemmas does well with many threads, but has no good bound on its time. The search over
 //! [`super::downward`]-closed sets is polynomial for few threads (RF, Theorem 1.3), but yields no short proof. So the

@@ -50,8 +50,8 @@ impl<'a, L: Lane> Gone<'a, L> {
 }
 
 /// How urgent a write is that has readers and can go. Of several such writes, the one with the least number goes first.
-/// The number of a write is its first number, and for each clock and each event of the clock that did not go, the weight
-/// of the clock.
+/// The number of a write is its first number, and for each clock and each event of the clock that did not go, the
+/// weight of the clock.
 pub trait Urgency<L: Lane = u32> {
     /// The first number of a write.
     fn first(&self, write: u32) -> u64;

@@ -3,11 +3,11 @@
 //! Threads take turns ([`Interleaving`]). If all threads wait, they wait for each other in a cycle. A thread waits for
 //! an event that must come first. Or it waits with a write, for a reader of the last write of the location. One of the
 //! latter pairs is turned round: of the last writes, the one that went latest goes back, and must now come after the
-//! write that waits. This is a guess. If guesses do not help soon, no run is found. But they often help, and a run costs
-//! a fraction of saturation.
+//! write that waits. This is a guess. If guesses do not help soon, no run is found. But they often help, and a run
+//! costs a fraction of saturation.
 //!
-//! A run needs to know which writes must come before a write, because a reader of it knows of them. That is one round of
-//! the first rule of saturation.
+//! A run needs to know which writes must come before a write, because a reader of it knows of them. That is one round
+//! of the first rule of saturation.
 
 use std::cell::LazyCell;
 
