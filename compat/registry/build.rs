@@ -10,7 +10,8 @@ const CRATES: [&str; 7] =
 
 fn main() {
     let output = Command::new(env::var("CARGO").unwrap())
-        .args(["metadata", "--offline", "--format-version", "1"])
+        .args(["metadata", "--locked", "--format-version", "1", "--filter-platform"])
+        .arg(env::var("TARGET").unwrap())
         .current_dir(env::var("CARGO_MANIFEST_DIR").unwrap())
         .output()
         .unwrap();
