@@ -8,6 +8,9 @@ use certificate::Interrupt;
 pub struct Limits {
     /// When to stop.
     pub interrupt: Interrupt,
+    /// How many guesses a [run](crate::store::run) may make before it must have come further. If none, windows are not
+    /// preceded by a run.
+    pub guesses: u32,
     /// In [windows](crate::store::windows): how often all threads of a window may wait for each other before the search
     /// in the window is given up. A search without this limit may take long.
     pub deadlocks: u64,
@@ -30,6 +33,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             interrupt: Interrupt::never(),
+            guesses: 32,
             deadlocks: u64::MAX,
             recent_clocks: 1 << 16,
             look_back: [16, 4],

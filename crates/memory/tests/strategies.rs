@@ -62,12 +62,21 @@ const IN_WINDOWS: [(Model, oracle::Model, Relaxation, Model); 3] = [
     (Model::Pso, oracle::Model::Pso, Relaxation::WriteAny, Model::Wpso),
 ];
 
+/// How many guesses a run makes without progress before windows help it. Without any guess there is no run.
+const GUESSES: [u32; 3] = [0, 1, 32];
+
 /// Whether a model holds, by windows of some size, or `None` if they do not decide. The certificates of the model, and
 /// of the other models that the answer decides, are verified.
-fn by_windows(history: &History, execution: &Execution, relaxation: Relaxation, size: usize) -> Option<bool> {
+fn by_windows(
+    history: &History,
+    execution: &Execution,
+    relaxation: Relaxation,
+    size: usize,
+    guesses: u32,
+) -> Option<bool> {
     let answer = |deadlocks| {
-        let answer = windows::decide(execution, relaxation, size, &Limits { deadlocks, ..Limits::default() });
-        answer.expect("there is no limit of time")
+        let limits = Limits { deadlocks, guesses, ..Limits::default() };
+        windows::decide(execution, relaxation, size, &limits).expect("there is no limit of time")
     };
     let weak = IN_WINDOWS.iter().find(|row| row.2 == relaxation).map(|row| [row.0, row.3]).expect("a row");
     let (verdict, evidence, models) = match answer(u64::MAX) {
@@ -114,10 +123,12 @@ fn windows_of_any_size_say_nothing_wrong() {
         }
         for ((model, as_oracle, relaxation, _), refuted) in IN_WINDOWS.into_iter().zip(&mut refuted) {
             let allowed = oracle::allowed(as_oracle, &generated);
-            for size in [1, 2, 3, 4, 6, 9] {
-                let answer = by_windows(&history, &execution, relaxation, size);
+            for (size, guesses) in
+                [1, 2, 3, 4, 6, 9].into_iter().flat_map(|size| GUESSES.map(|guesses| (size, guesses)))
+            {
+                let answer = by_windows(&history, &execution, relaxation, size, guesses);
                 let is_right = answer == Some(allowed) || (!allowed && answer.is_none());
-                assert!(is_right, "case {case}, {model}, windows of {size}: {answer:?}");
+                assert!(is_right, "case {case}, {model}, windows of {size}, {guesses} guesses: {answer:?}");
                 *refuted += u64::from(answer == Some(false));
             }
         }
@@ -126,9 +137,9 @@ fn windows_of_any_size_say_nothing_wrong() {
     // Windows do not refute an execution that saturation does not refute.
     for violating in [false, true] {
         let history = hard::history(&hard::Config { figure: Figure::Five, copies: 4, side_by_side: false, violating });
-        for size in [1, 10, 30, 60] {
-            let answer = by_windows(&history, &execution(&history), Relaxation::Nothing, size);
-            assert_eq!(answer, (!violating).then_some(true), "{size}");
+        for (size, guesses) in [1, 10, 30, 60].into_iter().flat_map(|size| GUESSES.map(|guesses| (size, guesses))) {
+            let answer = by_windows(&history, &execution(&history), Relaxation::Nothing, size, guesses);
+            assert_eq!(answer, (!violating).then_some(true), "{size}, {guesses} guesses");
         }
     }
 }
@@ -158,10 +169,11 @@ fn windows_decide_larger_histories() {
             let execution = execution(&history);
             let allowed = decide(model, &history, &execution, Strategy::Auto).0 == Verdict::Consistent;
             verdicts[at][usize::from(allowed)] += 1;
-            for size in [1, 10, 50, 250] {
-                let answer = by_windows(&history, &execution, relaxation, size);
+            for (size, guesses) in [1, 10, 50, 250].into_iter().flat_map(|size| GUESSES.map(|guesses| (size, guesses)))
+            {
+                let answer = by_windows(&history, &execution, relaxation, size, guesses);
                 let is_right = answer == Some(allowed) || (!allowed && answer.is_none());
-                assert!(is_right, "seed {seed}, {model}, windows of {size}: {answer:?}");
+                assert!(is_right, "seed {seed}, {model}, windows of {size}, {guesses} guesses: {answer:?}");
             }
         }
     }

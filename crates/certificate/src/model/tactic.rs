@@ -14,7 +14,7 @@ pub enum Tactic {
     Recorded,
     /// `sc` holds, and it implies the model.
     Sc,
-    /// A search for an interleaving, in one window of the execution after the other.
+    /// A search for an interleaving: a run, and where it is stuck, one window of the execution after the other.
     Windows,
     /// `wtso` holds, and it implies the model.
     Wtso,
@@ -146,7 +146,7 @@ static ENTRIES: [Entry; 34] = [
     Entry {
         tactic: Tactic::Windows,
         name: "windows",
-        help: "searches for an interleaving, in one window of the execution after the other",
+        help: "searches for an interleaving: a run, and one window after the other where it is stuck",
         precondition: "the execution is long for its number of threads, and the windows show an interleaving \
                        or, for tso and pso, a memory order; for sc, tso, pso and their weak forms, or a cycle",
         cost: Cost::Search,
@@ -203,8 +203,8 @@ static ENTRIES: [Entry; 34] = [
     Entry {
         tactic: Tactic::Run,
         name: "run",
-        help: "tries one run of the machine, without backtracking",
-        precondition: "the execution has few events, and the run explains all reads",
+        help: "lets threads take turns, and guesses which writes to turn round where all threads wait",
+        precondition: "few guesses lead to a run that explains all reads",
         cost: Cost::Linear,
     },
     Entry {

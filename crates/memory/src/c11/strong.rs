@@ -24,11 +24,11 @@ use super::causal::Causal;
 use super::clocks::width;
 use super::downward::{self, Downward};
 use super::{Ended, Found, check_room};
-use crate::Interrupt;
 use crate::store::frame::{Frame, Lists};
 use crate::store::run::run;
 use crate::store::saturate::{Saturated, Unsaturated};
 use crate::store::search::{Outcome, Search};
+use crate::{Interrupt, Limits};
 
 /// How long one turn of each search is.
 #[derive(Copy, Clone)]
@@ -71,7 +71,7 @@ pub(super) fn search(
     interrupt: Interrupt,
 ) -> Result<Result<Vec<u32>, Evidence>, Ended> {
     let frame = frame(execution, causal);
-    if let Some(line) = run(&frame, None, interrupt) {
+    if let Some(line) = run(&frame, Limits::default().guesses, interrupt) {
         return Ok(Ok(line));
     }
     check_room(execution.len().saturating_mul(width(execution.thread_count())))?;
@@ -151,7 +151,7 @@ mod tests {
                 continue;
             }
             let frame = frame(&execution, &causal);
-            let found = run(&frame, None, Interrupt::never());
+            let found = run(&frame, Limits::default().guesses, Interrupt::never());
             assert!(found.iter().all(|line| is_order(&execution, line)));
             let Ok(saturated) = Saturated::new(&frame, Interrupt::never()) else { continue };
             let alone = Downward::new(&frame, &saturated.order).run(usize::MAX, Interrupt::never()).unwrap();

@@ -28,16 +28,15 @@ use order::saturation::NONE;
 
 use crate::causal::Halt;
 use crate::strategy::{Baseline, Line, Strategy};
-use crate::{Attempt, check_room_for_clocks, consistent, violation};
+use crate::{Attempt, Limits, check_room_for_clocks, consistent, violation};
 use choices::Choices;
 use explain::{DerivationBuilder, Explainer, Explanation, Hop};
 use frame::{Frame, Relaxation};
 use saturate::{Saturated, Unsaturated};
 use search::{Outcome, Search};
 
-/// The most events of an execution for which a run is tried before the order is saturated. In larger executions such a
-/// run nearly always fails.
-const MAX_EVENTS_OF_FIRST_RUN: usize = 1 << 12;
+/// For every so many events of an execution, a run before saturation may make one guess without progress.
+const EVENTS_PER_GUESS: usize = 1 << 7;
 
 /// The pairs of writes that a partial store order of the causal family leaves open.
 pub type Partial<'a> = Result<Choices<'a>, Halt>;
@@ -141,10 +140,10 @@ impl<'f> StoreOrders<'f> {
         }
     }
 
-    /// Tries a run in which nothing is taken back.
+    /// Tries a run. Saturation of a small execution is cheap, so few guesses are worth while there.
     fn run(&self) -> Option<Decision> {
-        let is_small = self.frame.execution().len() <= MAX_EVENTS_OF_FIRST_RUN;
-        let line = is_small.then(|| saturate::first_run(self.frame))??;
+        let few = (self.frame.execution().len() / EVENTS_PER_GUESS) as u32;
+        let line = run::run(self.frame, Limits::default().guesses.min(few), self.interrupt)?;
         Some(consistent(Tactic::Run.name(), self.witness_of(&line)))
     }
 

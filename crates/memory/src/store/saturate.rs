@@ -42,9 +42,14 @@ pub enum Unsaturated<L = u32> {
 /// urgent.
 pub struct Ages<'a> {
     frame: &'a Frame<'a>,
-    /// The first operation of each thread.
-    firsts: Vec<u32>,
+    /// By thread: an operation of age [`AGE`].
+    firsts: Vec<i64>,
 }
+
+/// The age of the first operation of a thread. All ages are positive, even if they are corrected.
+const AGE: i64 = 1 << 40;
+/// The part of the difference of two ages that is corrected at once.
+const CORRECTION: i64 = 8;
 
 impl<'a> Ages<'a> {
     /// The ages of all events.
@@ -55,36 +60,39 @@ impl<'a> Ages<'a> {
             if start < execution.starts()[chain + 1] {
                 let (owner, first) = (frame.owner(start) as usize, execution.operations()[start as usize].0);
                 if firsts.len() <= owner {
-                    firsts.resize(owner + 1, u32::MAX);
+                    firsts.resize(owner + 1, i64::MAX);
                 }
-                firsts[owner] = first.min(firsts[owner]);
+                firsts[owner] = firsts[owner].min(i64::from(first));
             }
         }
         Self { frame, firsts }
+    }
+
+    /// The age of an event.
+    pub fn of(&self, event: u32) -> i64 {
+        let operation = self.frame.execution().operations()[event as usize].0;
+        i64::from(operation) - self.firsts[self.frame.owner(event) as usize] + AGE
+    }
+
+    /// Changes the ages of two threads a little, because an event of one of them came before an event of the other,
+    /// although it seemed to be older.
+    pub fn correct(&mut self, before: u32, after: u32) {
+        let correction = (self.of(before) - self.of(after)) / CORRECTION;
+        if correction > 0 {
+            self.firsts[self.frame.owner(before) as usize] += correction;
+            self.firsts[self.frame.owner(after) as usize] -= correction;
+        }
     }
 }
 
 impl<L: Lane> Urgency<L> for Ages<'_> {
     fn first(&self, write: u32) -> u64 {
-        let operation = self.frame.execution().operations()[write as usize].0;
-        u64::from(operation - self.firsts[self.frame.owner(write) as usize])
+        self.of(write) as u64
     }
 
     fn clocks(&self, _: u32) -> impl Iterator<Item = (&[L], u64)> {
         std::iter::empty()
     }
-}
-
-/// A line of events that explains all reads, if one is found without taking steps back, and without a saturated order.
-pub fn first_run(frame: &Frame<'_>) -> Option<Vec<u32>> {
-    let mut interleaving: Interleaving<'_> = Interleaving::new(frame.execution());
-    let ages = Ages::new(frame);
-    while let Some(event) = interleaving
-        .advance(|event, gone| frame.predecessors(event).find(|&predecessor| !gone.contains(predecessor)), &ages)
-    {
-        interleaving.go(event);
-    }
-    interleaving.is_complete().then(|| interleaving.line().collect())
 }
 
 impl<'a> Saturated<'a> {

@@ -21,8 +21,9 @@
 //! Echoes are never taken, since other events of their threads come before them. So no write is taken that overwrites
 //! a write with an echo.
 //!
-//! Before a window is saturated, a [run](super::run) is tried. It finds an interleaving where threads meet seldom,
-//! because there are many locations. After a window in which it finds none, some windows go without.
+//! At first, windows only help a [run](super::run) where it is stuck. What it found is taken, but for the last events.
+//! Then a small window follows, and the run goes on where it ended. Mostly there is a run of the whole execution. If it
+//! is stuck again and again, windows begin anew without it.
 //!
 //! An interleaving is a memory order of `tso`, and that is one of `pso`. The fewer pairs are relaxed, the fewer chains
 //! a window has. So all windows are searched for an interleaving at first. From the first window on that has none,
@@ -41,6 +42,7 @@
 
 mod part;
 
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -51,12 +53,11 @@ use order::Saturation;
 use order::saturation::NONE;
 
 use super::frame::{Frame, Relaxation};
-use super::run::run;
+use super::run::{Run, run};
 use super::saturate::{Saturated, Unsaturated};
 use super::search::{Outcome, Search};
-use crate::c11::causal::known_writes;
 use crate::writes::Readers;
-use crate::{Interrupt, Limits, join_helper, spawn_helper};
+use crate::{Limits, join_helper, spawn_helper};
 use part::{Early, Part};
 
 /// The fewest events of a window in total, and of each thread.
@@ -70,6 +71,10 @@ const WINDOWS_PER_LOOK_AHEAD: usize = 4;
 const WAITS: u32 = 8;
 /// For every so many events of a window, its threads may wait for each other once, if more pairs may be relaxed.
 const EVENTS_PER_DEADLOCK: usize = 1 << 6;
+/// Where a run is stuck, a window is this part of its usual size.
+const WINDOWS_AFTER_RUN: usize = 4;
+/// So many times, a run may be stuck again within such a window.
+const MAX_RUNS_IN_VAIN: u32 = 4;
 /// If pairs may be relaxed, a second window in which a cut is guessed is at most this part of an execution.
 const MIN_WINDOWS_FOR_CUT: usize = 8;
 /// With a buffer for each thread and location: how many events of each thread a window has, how few and how many events
@@ -147,17 +152,26 @@ pub fn size(execution: &Execution, relaxation: Relaxation) -> Option<usize> {
 /// Looks for an interleaving in which so many pairs are relaxed, at first in windows of about `size` events. There must
 /// be no thin-air read.
 pub fn decide(execution: &Execution, relaxation: Relaxation, size: usize, limits: &Limits) -> Result<Answer, GaveUp> {
-    let readers = Readers::new(execution);
+    let (frame, readers) = (Frame::sequential(execution), OnceCell::new());
+    let run = Run::new(&frame, &readers);
+    let readers = readers.get_or_init(|| Readers::new(execution));
     let (begins, ends) = (execution.starts()[..execution.thread_count()].to_vec(), execution.starts()[1..].to_vec());
-    let memory = Memory::new(&readers, execution);
-    let search = Windows { execution, readers: &readers, relaxation, size, limits };
+    let memory = Memory::new(readers, execution);
+    let search = Windows { execution, readers, relaxation, size, limits };
+    let whole = Span { begins: &begins, ends: &ends, memory: &memory, cut: None };
+    if limits.guesses > 0 {
+        let answer = search.run(&whole, Some(run), &AtomicBool::new(false))?;
+        if !matches!(answer, Answer::Nothing) {
+            return Ok(answer);
+        }
+    }
     if let Some(cut) = search.guess_cut() {
         let first = Span { begins: &begins, ends: &cut.place, memory: &memory, cut: Some(&cut) };
         let second = Span { begins: &cut.place, ends: &ends, memory: &cut.memory, cut: None };
         let is_over = AtomicBool::new(false);
         let answers = std::thread::scope(|scope| {
-            let second = spawn_helper(scope, || search.run(&second, &is_over));
-            let first = search.run(&first, &AtomicBool::new(false));
+            let second = spawn_helper(scope, || search.run(&second, None, &is_over));
+            let first = search.run(&first, None, &AtomicBool::new(false));
             // The first half may stop the second, but not the other way round. So the same violation is found every
             // time.
             is_over.store(matches!(first, Ok(Answer::Refuted(_))), Ordering::Relaxed);
@@ -174,7 +188,7 @@ pub fn decide(execution: &Execution, relaxation: Relaxation, size: usize, limits
             (Ok(Answer::Found(..) | Answer::Nothing), Ok(Answer::Found(..) | Answer::Nothing)) => {}
         }
     }
-    search.run(&Span { begins: &begins, ends: &ends, memory: &memory, cut: None }, &AtomicBool::new(false))
+    search.run(&whole, None, &AtomicBool::new(false))
 }
 
 /// What is searched in windows.
@@ -234,7 +248,7 @@ impl Cut {
         let mut part = Part::new(execution, readers);
         part.find_echoes(&window, readers, &Memory::new(readers, execution));
         let frame = Frame::sequential(part.fill(&window, Early::LeftOut));
-        let run = if runs { quick_run(&frame, limits.interrupt) } else { None };
+        let run = if runs { run(&frame, limits.guesses, limits.interrupt) } else { None };
         let found = run.map_or_else(|| interleaving(&mut Saturation::default(), &frame, limits), Ok)?;
         let middle = found[..found.len() / 2].iter().map(|&event| part.origins[event as usize]);
         let taken: Vec<u32> = middle.take_while(|&origin| origin != NONE).collect();
@@ -304,8 +318,9 @@ impl Windows<'_> {
         size / (WINDOWS_PER_LOOK_AHEAD * self.execution.thread_count().max(1))
     }
 
-    /// Looks for an interleaving of a part of the execution, until `is_over` is set.
-    fn run(&self, span: &Span<'_>, is_over: &AtomicBool) -> Result<Answer, GaveUp> {
+    /// Looks for an interleaving of a part of the execution, until `is_over` is set. If there is a run, windows only
+    /// help where it is stuck, and the answer is that nothing is known if that is too often.
+    fn run(&self, span: &Span<'_>, run: Option<Run<'_>>, is_over: &AtomicBool) -> Result<Answer, GaveUp> {
         let Self { execution, readers, limits, .. } = *self;
         let mut relaxation = Relaxation::Nothing;
         // How many events a window has, and how many of each thread are look-ahead.
@@ -315,28 +330,48 @@ impl Windows<'_> {
         let mut trouble = 0;
         let mut part = Part::new(execution, readers);
         let mut order = Saturation::default();
-        let mut line = Vec::new();
-        let mut memory = span.memory.clone();
-        let mut rest = Rest { next: span.begins.to_vec(), left: Vec::new() };
-        // What was still to come when those windows began of which events were taken, and how many events had been
-        // taken then.
-        let mut begins: Vec<(Rest, usize)> = Vec::new();
+        let mut taken = Taken::new(span, run);
         // The last window of which events were taken, and its interleaving.
         let mut last: Option<(Window, Vec<u32>)> = None;
+        let mut runs_in_vain = 0;
         while !is_over.load(Ordering::Relaxed) {
+            let may_relax = relaxation != self.relaxation;
+            let mut size_now = size;
+            let begin = taken.line.len();
+            if let Some(run) = taken.run.as_mut().filter(|_| begin >= trouble) {
+                run.follow(&taken.line);
+                run.go_on(limits.guesses, limits.interrupt);
+                if run.is_complete() {
+                    return Ok(Answer::Found(run.line().collect(), relaxation));
+                }
+                let length = run.line().len().saturating_sub(ahead * execution.thread_count());
+                run.rewind_to(length.max(begin));
+                taken.take_run(size, execution);
+                // A run is stuck in a small part of the execution.
+                size_now = size.div_ceil(WINDOWS_AFTER_RUN);
+                last = None;
+                runs_in_vain = if taken.line.len() - begin < size_now { runs_in_vain + 1 } else { 0 };
+                if runs_in_vain > MAX_RUNS_IN_VAIN {
+                    return Ok(Answer::Nothing);
+                }
+            }
             let before = last.as_ref().map(|(window, _)| window);
-            let window = Window { ends: ends(execution, readers, span, &rest, before, size), rest: rest.clone() };
+            let ends = ends(execution, readers, span, &taken.rest, before, size_now);
+            let window = Window { ends, rest: taken.rest.clone() };
             let is_last = window.ends == span.ends;
-            part.find_echoes(&window, readers, &memory);
+            part.find_echoes(&window, readers, &taken.memory);
             if let Some(cut) = span.cut.filter(|_| is_last) {
                 part.find_echoes_after_cut(&window, cut);
             }
-            let may_relax = relaxation != self.relaxation;
             let patience = if may_relax { (size / EVENTS_PER_DEADLOCK) as u64 } else { u64::MAX };
             let limits = &Limits { deadlocks: limits.deadlocks.min(patience), ..*limits };
             let found = match part.search(&window, relaxation, &mut order, limits) {
                 Ok(found) => found,
                 Err(Halted::GaveUp(why)) => return Err(why),
+                // Perhaps the run was wrong, and no pairs need be relaxed.
+                Err(Halted::Refuted | Halted::Paused) if may_relax && taken.run.is_some() => {
+                    return Ok(Answer::Nothing);
+                }
                 Err(Halted::Refuted | Halted::Paused) if may_relax => {
                     relaxation = relaxation.more();
                     usual = self.usual(relaxation);
@@ -346,22 +381,23 @@ impl Windows<'_> {
                 Err(Halted::Paused) => return Ok(Answer::Nothing),
                 Err(Halted::Refuted) => {
                     if 2 * ahead <= self.longest_look_ahead(size)
-                        && let (Some((window, found)), Some(&(_, taken))) = (&last, begins.last())
+                        && let (Some((window, found)), Some(&(_, length))) = (&last, taken.begins.last())
                     {
                         // Perhaps too much was taken of the window before.
                         ahead *= 2;
-                        trouble = trouble.max(line.len());
-                        self.give_back(&mut line, taken, span, &mut memory);
-                        part.find_echoes(window, readers, &memory);
-                        part.take(window, found, ahead, &mut memory, &mut line);
-                        rest = window.rest.without(&line[taken..], execution);
+                        trouble = trouble.max(taken.line.len());
+                        taken.give_back(length, span, execution);
+                        part.find_echoes(window, readers, &taken.memory);
+                        part.take(window, found, ahead, &mut taken.memory, &mut taken.line);
+                        taken.begins.push((window.rest.clone(), length));
+                        taken.rest = window.rest.without(&taken.line[length..], execution);
                         continue;
                     }
                     last = None;
-                    let before = begins.pop();
-                    let since = before.as_ref().map_or(&rest, |(before, _)| before).clone();
+                    let before = taken.begins.last();
+                    let since = before.map_or(&taken.rest, |(before, _)| before).clone();
                     let window = Window { rest: since, ends: window.ends };
-                    part.find_echoes(&window, readers, &memory);
+                    part.find_echoes(&window, readers, &taken.memory);
                     match part.explain(&window, relaxation, limits) {
                         Ok(None) => {}
                         Ok(Some(cycle)) => return Ok(Answer::Refuted(cycle)),
@@ -369,15 +405,11 @@ impl Windows<'_> {
                     }
                     // The events that were taken lately are in a wrong order, because the look-ahead was too short.
                     // Each time, more of them are given back.
-                    let Some((mut begin, mut taken)) = before else { return Ok(Answer::Nothing) };
-                    while line.len() - taken < size
-                        && let Some(before) = begins.pop()
-                    {
-                        (begin, taken) = before;
+                    if taken.begins.is_empty() {
+                        return Ok(Answer::Nothing);
                     }
-                    trouble = trouble.max(line.len());
-                    self.give_back(&mut line, taken, span, &mut memory);
-                    rest = begin;
+                    trouble = trouble.max(taken.line.len());
+                    taken.give_back(taken.line.len().saturating_sub(size), span, execution);
                     ahead = (2 * ahead).min(execution.len());
                     if ahead > self.longest_look_ahead(size) {
                         size = (2 * size).min(execution.len());
@@ -385,34 +417,77 @@ impl Windows<'_> {
                     continue;
                 }
             };
-            let taken = line.len();
+            let length = taken.line.len();
             if is_last {
-                line.extend(found.iter().filter(|&&event| event != NONE));
-                return Ok(Answer::Found(line, relaxation));
+                taken.line.extend(found.iter().filter(|&&event| event != NONE));
+                return Ok(Answer::Found(taken.line, relaxation));
             }
-            part.take(&window, &found, ahead, &mut memory, &mut line);
-            rest = window.rest.without(&line[taken..], execution);
-            if (line.len() - taken) * 8 < size {
+            part.take(&window, &found, ahead, &mut taken.memory, &mut taken.line);
+            taken.rest = window.rest.without(&taken.line[length..], execution);
+            taken.begins.push((window.rest.clone(), length));
+            if (taken.line.len() - length) * 8 < size_now {
                 // Threads that wait for events far apart need a larger window.
                 size = (2 * size).min(execution.len());
-                trouble = trouble.max(line.len());
-            } else if line.len() > trouble + size {
+                trouble = trouble.max(taken.line.len());
+            } else if taken.line.len() > trouble + size {
                 // Larger windows are not necessary any more. Each time, more events were taken, so this ends.
                 size = (size / 2).max(usual.0);
                 ahead = ahead.min(self.longest_look_ahead(size)).max(usual.1);
             }
-            begins.push((window.rest.clone(), taken));
             last = Some((window, found));
         }
         Ok(Answer::Nothing)
     }
+}
 
-    /// Gives all events back but the first so many that were taken.
-    fn give_back(&self, line: &mut Vec<u32>, taken: usize, span: &Span<'_>, memory: &mut Memory) {
-        line.truncate(taken);
-        memory.clone_from(span.memory);
-        for &event in &*line {
-            memory.go(self.execution, event);
+/// What was taken of a span.
+struct Taken<'a> {
+    /// The events, in their order.
+    line: Vec<u32>,
+    memory: Memory,
+    rest: Rest,
+    /// What was still to come when windows and pieces of runs began of which events were taken, and how many events had
+    /// been taken then.
+    begins: Vec<(Rest, usize)>,
+    /// What went in the run is the beginning of the line.
+    run: Option<Run<'a>>,
+}
+
+impl<'a> Taken<'a> {
+    fn new(span: &Span<'_>, run: Option<Run<'a>>) -> Self {
+        let rest = Rest { next: span.begins.to_vec(), left: Vec::new() };
+        Self { line: Vec::new(), memory: span.memory.clone(), rest, begins: Vec::new(), run }
+    }
+
+    /// Takes the events of the run that were not taken yet, in pieces of that size.
+    fn take_run(&mut self, size: usize, execution: &Execution) {
+        debug_assert!(self.run.iter().flat_map(Run::line).zip(&self.line).all(|(event, &taken)| event == taken));
+        let new: Vec<u32> = self.run.iter().flat_map(Run::line).skip(self.line.len()).collect();
+        for piece in new.chunks(size) {
+            let rest = self.rest.without(piece, execution);
+            self.begins.push((std::mem::replace(&mut self.rest, rest), self.line.len()));
+            for &event in piece {
+                self.memory.go(execution, event);
+            }
+            self.line.extend_from_slice(piece);
+        }
+    }
+
+    /// Gives back the windows and pieces that end after the first so many events, or the last one.
+    fn give_back(&mut self, length: usize, span: &Span<'_>, execution: &Execution) {
+        while let Some((rest, begin)) = self.begins.pop() {
+            self.line.truncate(begin);
+            self.rest = rest;
+            if begin <= length {
+                break;
+            }
+        }
+        if let Some(run) = &mut self.run {
+            run.rewind_to(self.line.len());
+        }
+        self.memory.clone_from(span.memory);
+        for &event in &self.line {
+            self.memory.go(execution, event);
         }
     }
 }
@@ -446,12 +521,6 @@ impl From<GaveUp> for Halted {
     fn from(why: GaveUp) -> Self {
         Self::GaveUp(why)
     }
-}
-
-/// An interleaving that a run finds.
-fn quick_run(frame: &Frame<'_>, interrupt: Interrupt) -> Option<Vec<u32>> {
-    let known = known_writes(frame.execution(), interrupt)?;
-    run(frame, Some(&known), interrupt)
 }
 
 /// An interleaving of a window. The memory of `order` is used again.
@@ -558,7 +627,7 @@ mod tests {
                 size: 500,
                 limits,
             };
-            let answers = [first, second].map(|half| windows.run(&half, &AtomicBool::new(false)));
+            let answers = [first, second].map(|half| windows.run(&half, None, &AtomicBool::new(false)));
             let [Ok(Answer::Found(first, _)), Ok(Answer::Found(second, _))] = answers else {
                 panic!("seed {seed}: a half without an interleaving");
             };

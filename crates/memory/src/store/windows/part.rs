@@ -10,7 +10,7 @@ use order::saturation::NONE;
 use super::super::cycle_of;
 use super::super::frame::{Frame, Relaxation};
 use super::super::saturate::Saturated;
-use super::{Cut, Halted, Memory, Rest, Window, interleaving, quick_run};
+use super::{Cut, Halted, Memory, Rest, Window, interleaving};
 use crate::writes::Readers;
 use crate::{Limits, check_room_for, tso};
 
@@ -47,8 +47,6 @@ pub struct Part<'a> {
     written: Vec<u32>,
     /// By location: twice the number of the last window that left an access of it, and one more if it left a write.
     left: Vec<u32>,
-    /// Whether to try a run.
-    runs: Attempts,
 }
 
 impl<'a> Part<'a> {
@@ -65,8 +63,6 @@ impl<'a> Part<'a> {
             echoed: vec![0; readers.slot_count()],
             written: vec![0; whole.location_count()],
             left: vec![0; whole.location_count()],
-            // A first window that is not sequentially consistent shows that runs are in vain.
-            runs: Attempts { in_vain: 0, left_out: 1 },
         }
     }
 
@@ -172,14 +168,10 @@ impl<'a> Part<'a> {
         order: &mut Saturation,
         limits: &Limits,
     ) -> Result<Vec<u32>, Halted> {
-        let mut runs = self.runs;
         let execution = self.fill(window, Early::Initial);
         if relaxation == Relaxation::Nothing {
             let frame = Frame::sequential(execution);
-            let found = runs.attempt(|| quick_run(&frame, limits.interrupt));
-            let line = found.map_or_else(|| interleaving(order, &frame, limits), Ok);
-            self.runs = runs;
-            let line = line?;
+            let line = interleaving(order, &frame, limits)?;
             return Ok(line.into_iter().map(|event| self.origins[event as usize]).collect());
         }
         let Ok((frame, numbers)) = tso::numbered_frame(execution, relaxation) else { return Err(Halted::Refuted) };
@@ -277,26 +269,6 @@ impl<'a> Part<'a> {
         });
         execution.refill(whole.thread_count(), parts);
         execution
-    }
-}
-
-/// Whether to try something that may be in vain. After each time that it was, it is left out twice as often.
-#[derive(Copy, Clone, Debug)]
-struct Attempts {
-    in_vain: u32,
-    left_out: u32,
-}
-
-impl Attempts {
-    fn attempt<T>(&mut self, what: impl FnOnce() -> Option<T>) -> Option<T> {
-        if self.left_out > 0 {
-            self.left_out -= 1;
-            return None;
-        }
-        let found = what();
-        self.in_vain = if found.is_some() { 0 } else { (2 * self.in_vain).max(1) };
-        self.left_out = self.in_vain;
-        found
     }
 }
 
