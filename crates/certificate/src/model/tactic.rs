@@ -30,7 +30,7 @@ pub enum Tactic {
     Components,
     /// A thread by itself breaks coherence.
     Coherence,
-    /// One run of the machine, without backtracking.
+    /// Threads take turns. Where all of them wait, guesses say which writes are turned round.
     Run,
     /// The part of the store order that the reads force.
     Saturation,

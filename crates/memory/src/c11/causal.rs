@@ -17,6 +17,7 @@ use super::coherence::{OWN, zeroed};
 use super::rows::Rows;
 use super::turns::{NOT_PASSED, Turns};
 use super::{Ended, Found, check_count, check_room};
+use crate::store::frame::Lists;
 
 /// `from` is before `to` in every modification order, because `by` reads `to` and knows of `from`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -24,6 +25,17 @@ pub(super) struct OrderEdge {
     pub from: u32,
     pub to: u32,
     pub by: u32,
+}
+
+/// For each write, the writes of other threads that must come before it in every modification order, because a reader
+/// of it knows of them. `None` if the execution is not allowed by `wra`, or there is no memory or time for the pass.
+pub(crate) fn known_writes(execution: &Execution, interrupt: Interrupt) -> Option<Lists> {
+    let mut causal = Causal::default();
+    causal.pass::<true>(execution, interrupt).ok()?;
+    let threads = execution.threads();
+    let others = causal.edges.iter().filter(|edge| threads[edge.from as usize] != threads[edge.to as usize]);
+    let pairs: Vec<(u32, u32)> = others.map(|edge| (edge.to, edge.from)).collect();
+    Some(Lists::new(execution.len(), &pairs))
 }
 
 /// The memory of the pass.

@@ -71,7 +71,7 @@ pub(super) fn search(
     interrupt: Interrupt,
 ) -> Result<Result<Vec<u32>, Evidence>, Ended> {
     let frame = frame(execution, causal);
-    if let Some(line) = run(&frame, Limits::default().guesses, interrupt) {
+    if let Some(line) = run(&frame, None, Limits::default().guesses, interrupt) {
         return Ok(Ok(line));
     }
     check_room(execution.len().saturating_mul(width(execution.thread_count())))?;
@@ -151,7 +151,7 @@ mod tests {
                 continue;
             }
             let frame = frame(&execution, &causal);
-            let found = run(&frame, Limits::default().guesses, Interrupt::never());
+            let found = run(&frame, None, Limits::default().guesses, Interrupt::never());
             assert!(found.iter().all(|line| is_order(&execution, line)));
             let Ok(saturated) = Saturated::new(&frame, Interrupt::never()) else { continue };
             let alone = Downward::new(&frame, &saturated.order).run(usize::MAX, Interrupt::never()).unwrap();

@@ -94,6 +94,10 @@ struct Wait {
 #[derive(Clone, Debug)]
 pub struct Interleaving<'a, L = u32> {
     execution: &'a Execution,
+    /// For each thread, the end of the events that may go.
+    limits: Vec<u32>,
+    /// How many events may go.
+    count: usize,
     /// The events that went. With each write stands the write of its location that was the last before it.
     line: Vec<(u32, u32)>,
     /// The place of each event in the line, if it went.
@@ -132,28 +136,42 @@ pub struct Interleaving<'a, L = u32> {
 }
 
 impl<'a, L: Lane> Interleaving<'a, L> {
-    /// An interleaving in which no event went yet.
+    /// An interleaving of all events, of which none went yet.
     pub fn new(execution: &'a Execution) -> Self {
+        let current = vec![NONE; execution.location_count()];
+        Self::within(execution, &execution.starts()[..execution.thread_count()], &execution.starts()[1..], current)
+    }
+
+    /// An interleaving of the events of each thread from `begins` to `limits`, of which none went yet. The events
+    /// before `begins` went, and left the writes `current` in memory. Events behind `limits` never go. Those that read
+    /// are readers to come all the same.
+    pub fn within(execution: &'a Execution, begins: &[u32], limits: &[u32], current: Vec<u32>) -> Self {
         let mut readers = vec![0; execution.len()];
         let mut initial_readers = vec![0; execution.location_count()];
-        for event in execution.events() {
-            if event.source.is_event() {
-                readers[event.source.index()] += 1;
-            } else if event.source == EventId::INIT {
-                initial_readers[event.location.index()] += 1;
+        for (&begin, &end) in begins.iter().zip(&execution.starts()[1..]) {
+            for event in &execution.events()[begin as usize..end as usize] {
+                if event.source.is_event() {
+                    readers[event.source.index()] += 1;
+                } else if event.source == EventId::INIT {
+                    initial_readers[event.location.index()] += 1;
+                }
             }
         }
         let threads = execution.thread_count();
-        let mut ends: Vec<L> = execution.starts()[..threads].iter().map(|&start| L::before(start, || start)).collect();
+        let before = |(&begin, &start): (&u32, &u32)| L::before(begin, || start);
+        let mut ends: Vec<L> = begins.iter().zip(execution.starts()).map(before).collect();
         ends.resize(lanes(threads), L::default());
+        let count = begins.iter().zip(limits).map(|(begin, limit)| (limit - begin) as usize).sum();
         Self {
             execution,
-            line: Vec::with_capacity(execution.len()),
+            limits: limits.to_vec(),
+            count,
+            line: Vec::with_capacity(count),
             places: vec![0; execution.len()],
             ends,
             readers,
             initial_readers,
-            current: vec![NONE; execution.location_count()],
+            current,
             active: (0..threads as u32).rev().collect(),
             ready: Vec::new(),
             queue: BinaryHeap::new(),
@@ -170,7 +188,7 @@ impl<'a, L: Lane> Interleaving<'a, L> {
 
     /// Whether all events went.
     pub fn is_complete(&self) -> bool {
-        self.line.len() == self.execution.len()
+        self.line.len() == self.count
     }
 
     /// The events that went, in order.
@@ -191,6 +209,11 @@ impl<'a, L: Lane> Interleaving<'a, L> {
     #[inline]
     pub fn next_of(&self, thread: usize) -> u32 {
         self.ends[thread].end(|| self.execution.starts()[thread])
+    }
+
+    /// Whether all events of one thread went.
+    pub fn is_done(&self, thread: usize) -> bool {
+        self.next_of(thread) == self.limits[thread]
     }
 
     /// Which events went.
@@ -233,7 +256,7 @@ impl<'a, L: Lane> Interleaving<'a, L> {
     ) -> Option<u32> {
         while let Some(&thread) = self.active.last() {
             let event = self.next_of(thread as usize);
-            if event == self.execution.starts()[thread as usize + 1] {
+            if event == self.limits[thread as usize] {
                 self.active.pop();
             } else if let Some(predecessor) = missing(event, self.gone()) {
                 self.active.pop();

@@ -143,7 +143,7 @@ impl<'f> StoreOrders<'f> {
     /// Tries a run. Saturation of a small execution is cheap, so few guesses are worth while there.
     fn run(&self) -> Option<Decision> {
         let few = (self.frame.execution().len() / EVENTS_PER_GUESS) as u32;
-        let line = run::run(self.frame, Limits::default().guesses.min(few), self.interrupt)?;
+        let line = run::run(self.frame, None, Limits::default().guesses.min(few), self.interrupt)?;
         Some(consistent(Tactic::Run.name(), self.witness_of(&line)))
     }
 

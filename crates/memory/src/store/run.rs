@@ -5,7 +5,7 @@
 //! pairs of writes, one must be turned round: the last write goes back, and must now come after the write that waits.
 //! Which pair it is, is a *guess*. The first guess is the pair that looks most wrong by the [ages](Ages) of its writes.
 //! If a circle has no pair left, some guess before was wrong. It is the latest of those that the circle depends on.
-//! Then the next pair of its circle is turned round instead. Each guess also corrects the ages.
+//! Then the next pair of its circle is turned round instead. Each read and each guess corrects the ages.
 //!
 //! If guesses do not help soon, the run is stuck. What went by then is the beginning of an interleaving, but perhaps of
 //! none that has all events. [Windows](super::windows) go on from there. A run costs a fraction of saturation.
@@ -18,7 +18,7 @@ use std::cell::OnceCell;
 use order::saturation::NONE;
 use rustc_hash::FxHashMap;
 
-use super::frame::Frame;
+use super::frame::{Frame, Lists};
 use super::interleaving::{Gone, Interleaving};
 use super::saturate::Ages;
 use crate::Interrupt;
@@ -64,10 +64,13 @@ enum Wait {
 /// A run. See the [module](self).
 pub struct Run<'a> {
     frame: &'a Frame<'a>,
+    /// For each write, the writes that must come before it, if they are not among its base predecessors.
+    known: Option<&'a Lists>,
     interleaving: Interleaving<'a>,
     ages: Ages<'a>,
-    /// The readers of each write, once they are needed.
-    readers: &'a OnceCell<Readers>,
+    /// The readers of each write, if they are known; otherwise, once they are needed.
+    readers: Option<&'a Readers>,
+    own_readers: OnceCell<Readers>,
     guesses: Vec<Guess>,
     /// How many guesses there were.
     count: u32,
@@ -79,11 +82,29 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// A run in which no event went yet.
-    pub fn new(frame: &'a Frame<'_>, readers: &'a OnceCell<Readers>) -> Self {
-        let interleaving = Interleaving::new(frame.execution());
-        let (ages, guessed) = (Ages::new(frame), FxHashMap::default());
-        Self { frame, interleaving, ages, readers, guesses: Vec::new(), count: 0, guessed, kept: 0, steps_back: 0 }
+    /// A run that goes on where an interleaving of a frame ends. `known` has, for each write, writes that must come
+    /// before it.
+    pub fn new(
+        frame: &'a Frame<'_>,
+        known: Option<&'a Lists>,
+        readers: Option<&'a Readers>,
+        interleaving: Interleaving<'a>,
+    ) -> Self {
+        let (ages, guessed) = (Ages::since(frame, interleaving.next()), FxHashMap::default());
+        let own_readers = OnceCell::new();
+        Self {
+            frame,
+            known,
+            interleaving,
+            ages,
+            readers,
+            own_readers,
+            guesses: Vec::new(),
+            count: 0,
+            guessed,
+            kept: 0,
+            steps_back: 0,
+        }
     }
 
     /// The events that went.
@@ -139,14 +160,17 @@ impl<'a> Run<'a> {
 
     /// Lets so many events go. False if all threads wait before, or no event is left.
     fn advance(&mut self, count: usize) -> bool {
-        let Self { frame, interleaving, guessed, ages, .. } = self;
+        let Self { frame, known, interleaving, guessed, ages, .. } = self;
         let missing = |event: u32, gone: Gone<'_>| {
-            let predecessor = frame.predecessors(event).find(|&predecessor| !gone.contains(predecessor));
-            predecessor.or_else(|| Some(missing_guess(guessed, event, gone)?.0))
+            missing(frame, *known, event, gone).or_else(|| Some(missing_guess(guessed, event, gone)?.0))
         };
         for _ in 0..count {
             let Some(event) = interleaving.advance(missing, ages) else { return false };
             interleaving.go(event);
+            let source = frame.source(event);
+            if source != NONE {
+                ages.correct_by_lag(event, source);
+            }
         }
         true
     }
@@ -172,7 +196,7 @@ impl<'a> Run<'a> {
                 guess.turned = (last, write);
                 self.guessed.entry(last).or_default().push((write, guess.id));
                 self.guesses.push(guess);
-                self.ages.correct(write, last);
+                self.ages.correct_by_order(write, last);
                 let length = self.line().len();
                 self.interleaving.rewind(last);
                 self.interleaving.reset(|_, _| false);
@@ -196,17 +220,21 @@ impl<'a> Run<'a> {
     /// When all threads wait: the pairs of a circle, of which one must be turned round, unless one of the guesses is
     /// wrong.
     fn circle(&self) -> (Vec<Pair>, Vec<u32>) {
-        let (starts, threads) = (self.frame.execution().starts(), self.frame.execution().threads());
-        let mut seen = vec![usize::MAX; self.frame.execution().thread_count()];
+        let Self { frame, interleaving, .. } = self;
+        let threads = frame.execution().threads();
+        let mut seen = vec![usize::MAX; frame.execution().thread_count()];
         let mut waits = Vec::new();
-        let is_done = |thread: usize| self.interleaving.next_of(thread) == starts[thread + 1];
-        let Some(mut thread) = (0..seen.len()).find(|&thread| !is_done(thread)) else { return Default::default() };
+        let Some(mut thread) = (0..seen.len()).find(|&thread| !interleaving.is_done(thread)) else {
+            return Default::default();
+        };
         while seen[thread] == usize::MAX {
             seen[thread] = waits.len();
             let Some(wait) = self.wait(thread) else { return Default::default() };
             waits.push(wait);
             let (Wait::Fixed(event) | Wait::Guessed(event, _) | Wait::Reader(event, _)) = wait;
-            thread = threads[event as usize].index();
+            let awaited = threads[event as usize].index();
+            // An event behind the last of its thread never goes. To wait for it is a circle by itself.
+            thread = if interleaving.is_done(awaited) { thread } else { awaited };
         }
         let (mut pairs, mut guesses) = (Vec::new(), Vec::new());
         for wait in &waits[seen[thread]..] {
@@ -221,15 +249,16 @@ impl<'a> Run<'a> {
 
     /// What a thread waits for. `None` if it does not wait.
     fn wait(&self, thread: usize) -> Option<Wait> {
-        let Self { frame, interleaving, guessed, .. } = self;
+        let Self { frame, known, interleaving, guessed, .. } = self;
         let (event, gone) = (interleaving.next_of(thread), interleaving.gone());
-        if let Some(predecessor) = frame.predecessors(event).find(|&predecessor| !gone.contains(predecessor)) {
+        if let Some(predecessor) = missing(frame, *known, event, gone) {
             return Some(Wait::Fixed(predecessor));
         }
         if let Some((predecessor, id)) = missing_guess(guessed, event, gone) {
             return Some(Wait::Guessed(predecessor, id));
         }
-        let readers = self.readers.get_or_init(|| Readers::new(frame.execution()));
+        let own = || self.own_readers.get_or_init(|| Readers::new(frame.execution()));
+        let readers = self.readers.unwrap_or_else(own);
         let location = frame.execution().events()[event as usize].location;
         let last = interleaving.current(location.index());
         let slot = if last == NONE { readers.slot_of_init(location) } else { last as usize };
@@ -239,6 +268,13 @@ impl<'a> Run<'a> {
             && frame.execution().threads()[last as usize].index() != thread;
         Some(if may_go_back { Wait::Reader(reader, (last, event)) } else { Wait::Fixed(reader) })
     }
+}
+
+/// A predecessor of an event that did not go.
+#[inline]
+fn missing(frame: &Frame<'_>, known: Option<&Lists>, event: u32, gone: Gone<'_>) -> Option<u32> {
+    let is_missing = |&predecessor: &u32| !gone.contains(predecessor);
+    frame.predecessors(event).find(is_missing).or_else(|| known?.of(event).iter().copied().find(is_missing))
 }
 
 /// An event that did not go, and that another must come after by a guess; and the number of the guess.
@@ -256,10 +292,10 @@ fn withdraw(guessed: &mut FxHashMap<u32, Vec<(u32, u32)>>, guess: &Guess) {
     }
 }
 
-/// An interleaving of all events, if a run finds one with so many guesses without progress.
-pub fn run(frame: &Frame<'_>, guesses: u32, interrupt: Interrupt) -> Option<Vec<u32>> {
-    let readers = OnceCell::new();
-    let mut run = Run::new(frame, &readers);
+/// An interleaving of all events, if a run finds one with so many guesses without progress. For `known` see
+/// [`Run::new`].
+pub fn run(frame: &Frame<'_>, known: Option<&Lists>, guesses: u32, interrupt: Interrupt) -> Option<Vec<u32>> {
+    let mut run = Run::new(frame, known, None, Interleaving::new(frame.execution()));
     run.go_on(guesses, interrupt);
     run.is_complete().then(|| run.line().collect())
 }

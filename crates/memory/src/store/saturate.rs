@@ -40,48 +40,85 @@ pub enum Unsaturated<L = u32> {
 /// The age of each event: its distance from the first operation of its thread, in operations of the file. If threads
 /// proceed at about the same pace, the event of the lesser age came first. So the write of the least age is the most
 /// urgent.
+///
+/// Threads drift apart with time. That shows in the *lag* of reads of other threads' writes: by how much a read is older
+/// than its source. It is the same for all pairs of threads on average. Where it is not, ages are corrected.
 pub struct Ages<'a> {
     frame: &'a Frame<'a>,
-    /// By thread: an operation of age [`AGE`].
+    /// By thread: what is taken away from the number of an operation. All these numbers have a [`FRACTION`].
     firsts: Vec<i64>,
+    /// The average lag, and of how many reads.
+    lag: i64,
+    reads: i64,
 }
 
-/// The age of the first operation of a thread. All ages are positive, even if they are corrected.
-const AGE: i64 = 1 << 40;
-/// The part of the difference of two ages that is corrected at once.
+/// How many bits of an age are behind the point.
+const FRACTION: u32 = 8;
+/// What is added to all ages, so that they stay positive when they are corrected.
+const AGE: i64 = 1 << 50;
+/// The average lag is that of about so many reads.
+const MAX_READS: i64 = 1 << 10;
+/// A read corrects its lag by one part in so many times the average lag: the larger the lags are, the less one of them
+/// says.
+const LAGS_PER_CORRECTION: i64 = 4;
+/// Two ages that are known to be in the wrong order are corrected by one part in so many.
 const CORRECTION: i64 = 8;
 
 impl<'a> Ages<'a> {
     /// The ages of all events.
     pub fn new(frame: &'a Frame<'_>) -> Self {
+        Self::since(frame, frame.execution().starts().iter().copied())
+    }
+
+    /// The ages, if threads begin with those events.
+    pub fn since(frame: &'a Frame<'_>, begins: impl Iterator<Item = u32>) -> Self {
         let execution = frame.execution();
         let mut firsts = Vec::new();
-        for (chain, &start) in execution.starts()[..execution.thread_count()].iter().enumerate() {
-            if start < execution.starts()[chain + 1] {
-                let (owner, first) = (frame.owner(start) as usize, execution.operations()[start as usize].0);
+        for (begin, thread) in begins.zip(execution.starts().windows(2)) {
+            // A thread that begins behind its last event is as old as that.
+            if thread[0] < thread[1] {
+                let first = begin.min(thread[1] - 1);
+                let (owner, first) = (frame.owner(first) as usize, execution.operations()[first as usize].0);
                 if firsts.len() <= owner {
                     firsts.resize(owner + 1, i64::MAX);
                 }
-                firsts[owner] = firsts[owner].min(i64::from(first));
+                firsts[owner] = firsts[owner].min(i64::from(first) << FRACTION);
             }
         }
-        Self { frame, firsts }
+        Self { frame, firsts, lag: 0, reads: 0 }
     }
 
     /// The age of an event.
     pub fn of(&self, event: u32) -> i64 {
         let operation = self.frame.execution().operations()[event as usize].0;
-        i64::from(operation) - self.firsts[self.frame.owner(event) as usize] + AGE
+        (i64::from(operation) << FRACTION) - self.firsts[self.frame.owner(event) as usize] + AGE
     }
 
-    /// Changes the ages of two threads a little, because an event of one of them came before an event of the other,
-    /// although it seemed to be older.
-    pub fn correct(&mut self, before: u32, after: u32) {
+    /// Corrects the ages by the lag of a read.
+    #[inline]
+    pub fn correct_by_lag(&mut self, read: u32, source: u32) {
+        if self.frame.owner(read) == self.frame.owner(source) {
+            return;
+        }
+        let lag = self.of(read) - self.of(source);
+        self.reads = MAX_READS.min(self.reads + 1);
+        self.lag += (lag - self.lag) / self.reads;
+        let parts = LAGS_PER_CORRECTION * (1 + (self.lag.max(0) >> FRACTION));
+        self.shift(read, source, (lag - self.lag) / parts);
+    }
+
+    /// Corrects the ages, because an event came before another although it seemed to be older.
+    pub fn correct_by_order(&mut self, before: u32, after: u32) {
         let correction = (self.of(before) - self.of(after)) / CORRECTION;
         if correction > 0 {
-            self.firsts[self.frame.owner(before) as usize] += correction;
-            self.firsts[self.frame.owner(after) as usize] -= correction;
+            self.shift(before, after, correction);
         }
+    }
+
+    /// Makes the thread of an event younger, and that of another older.
+    fn shift(&mut self, younger: u32, older: u32, by: i64) {
+        self.firsts[self.frame.owner(younger) as usize] += by;
+        self.firsts[self.frame.owner(older) as usize] -= by;
     }
 }
 

@@ -22,8 +22,8 @@
 //! a write with an echo.
 //!
 //! At first, windows only help a [run](super::run) where it is stuck. What it found is taken, but for the last events.
-//! Then a small window follows, and the run goes on where it ended. Mostly there is a run of the whole execution. If it
-//! is stuck again and again, windows begin anew without it.
+//! Then a small window follows, and the run goes on where that ended. If the run is stuck again and again, windows go on
+//! without it.
 //!
 //! An interleaving is a memory order of `tso`, and that is one of `pso`. The fewer pairs are relaxed, the fewer chains
 //! a window has. So all windows are searched for an interleaving at first. From the first window on that has none,
@@ -42,7 +42,6 @@
 
 mod part;
 
-use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -53,9 +52,11 @@ use order::Saturation;
 use order::saturation::NONE;
 
 use super::frame::{Frame, Relaxation};
+use super::interleaving::Interleaving;
 use super::run::{Run, run};
 use super::saturate::{Saturated, Unsaturated};
 use super::search::{Outcome, Search};
+use crate::c11::causal::known_writes;
 use crate::writes::Readers;
 use crate::{Limits, join_helper, spawn_helper};
 use part::{Early, Part};
@@ -152,26 +153,17 @@ pub fn size(execution: &Execution, relaxation: Relaxation) -> Option<usize> {
 /// Looks for an interleaving in which so many pairs are relaxed, at first in windows of about `size` events. There must
 /// be no thin-air read.
 pub fn decide(execution: &Execution, relaxation: Relaxation, size: usize, limits: &Limits) -> Result<Answer, GaveUp> {
-    let (frame, readers) = (Frame::sequential(execution), OnceCell::new());
-    let run = Run::new(&frame, &readers);
-    let readers = readers.get_or_init(|| Readers::new(execution));
+    let readers = Readers::new(execution);
     let (begins, ends) = (execution.starts()[..execution.thread_count()].to_vec(), execution.starts()[1..].to_vec());
-    let memory = Memory::new(readers, execution);
-    let search = Windows { execution, readers, relaxation, size, limits };
-    let whole = Span { begins: &begins, ends: &ends, memory: &memory, cut: None };
-    if limits.guesses > 0 {
-        let answer = search.run(&whole, Some(run), &AtomicBool::new(false))?;
-        if !matches!(answer, Answer::Nothing) {
-            return Ok(answer);
-        }
-    }
+    let memory = Memory::new(&readers, execution);
+    let search = Windows { execution, readers: &readers, relaxation, size, limits };
     if let Some(cut) = search.guess_cut() {
         let first = Span { begins: &begins, ends: &cut.place, memory: &memory, cut: Some(&cut) };
         let second = Span { begins: &cut.place, ends: &ends, memory: &cut.memory, cut: None };
         let is_over = AtomicBool::new(false);
         let answers = std::thread::scope(|scope| {
-            let second = spawn_helper(scope, || search.run(&second, None, &is_over));
-            let first = search.run(&first, None, &AtomicBool::new(false));
+            let second = spawn_helper(scope, || search.run(&second, &is_over));
+            let first = search.run(&first, &AtomicBool::new(false));
             // The first half may stop the second, but not the other way round. So the same violation is found every
             // time.
             is_over.store(matches!(first, Ok(Answer::Refuted(_))), Ordering::Relaxed);
@@ -188,7 +180,7 @@ pub fn decide(execution: &Execution, relaxation: Relaxation, size: usize, limits
             (Ok(Answer::Found(..) | Answer::Nothing), Ok(Answer::Found(..) | Answer::Nothing)) => {}
         }
     }
-    search.run(&whole, None, &AtomicBool::new(false))
+    search.run(&Span { begins: &begins, ends: &ends, memory: &memory, cut: None }, &AtomicBool::new(false))
 }
 
 /// What is searched in windows.
@@ -211,6 +203,15 @@ struct Span<'a> {
     memory: &'a Memory,
     /// Where it ends, if it does not end with the execution.
     cut: Option<&'a Cut>,
+}
+
+impl Span<'_> {
+    /// The interleaving of which no event was taken yet.
+    fn interleaving<'a>(&self, execution: &'a Execution) -> Interleaving<'a> {
+        let write = |&slot: &usize| if slot < execution.len() { slot as u32 } else { NONE };
+        let current = self.memory.0.iter().map(write).collect();
+        Interleaving::within(execution, self.begins, self.ends, current)
+    }
 }
 
 /// A place in each thread at which an execution may be cut in two, so that each half is an execution: no read before it
@@ -248,7 +249,7 @@ impl Cut {
         let mut part = Part::new(execution, readers);
         part.find_echoes(&window, readers, &Memory::new(readers, execution));
         let frame = Frame::sequential(part.fill(&window, Early::LeftOut));
-        let run = if runs { run(&frame, limits.guesses, limits.interrupt) } else { None };
+        let run = if runs { quick_run(&frame, limits) } else { None };
         let found = run.map_or_else(|| interleaving(&mut Saturation::default(), &frame, limits), Ok)?;
         let middle = found[..found.len() / 2].iter().map(|&event| part.origins[event as usize]);
         let taken: Vec<u32> = middle.take_while(|&origin| origin != NONE).collect();
@@ -318,9 +319,8 @@ impl Windows<'_> {
         size / (WINDOWS_PER_LOOK_AHEAD * self.execution.thread_count().max(1))
     }
 
-    /// Looks for an interleaving of a part of the execution, until `is_over` is set. If there is a run, windows only
-    /// help where it is stuck, and the answer is that nothing is known if that is too often.
-    fn run(&self, span: &Span<'_>, run: Option<Run<'_>>, is_over: &AtomicBool) -> Result<Answer, GaveUp> {
+    /// Looks for an interleaving of a part of the execution, until `is_over` is set.
+    fn run(&self, span: &Span<'_>, is_over: &AtomicBool) -> Result<Answer, GaveUp> {
         let Self { execution, readers, limits, .. } = *self;
         let mut relaxation = Relaxation::Nothing;
         // How many events a window has, and how many of each thread are look-ahead.
@@ -330,14 +330,20 @@ impl Windows<'_> {
         let mut trouble = 0;
         let mut part = Part::new(execution, readers);
         let mut order = Saturation::default();
-        let mut taken = Taken::new(span, run);
+        let frame = Frame::sequential(execution);
+        let mut taken = Taken::new(span);
         // The last window of which events were taken, and its interleaving.
         let mut last: Option<(Window, Vec<u32>)> = None;
-        let mut runs_in_vain = 0;
+        // Whether to run, and how often that was in vain.
+        let (mut runs, mut runs_in_vain) = (limits.guesses > 0, 0);
         while !is_over.load(Ordering::Relaxed) {
             let may_relax = relaxation != self.relaxation;
             let mut size_now = size;
             let begin = taken.line.len();
+            // A first window that is not sequentially consistent shows that runs are in vain.
+            if runs && taken.run.is_none() && (!may_relax || begin > 0) {
+                taken.run = Some(Run::new(&frame, None, Some(readers), span.interleaving(execution)));
+            }
             if let Some(run) = taken.run.as_mut().filter(|_| begin >= trouble) {
                 run.follow(&taken.line);
                 run.go_on(limits.guesses, limits.interrupt);
@@ -352,7 +358,7 @@ impl Windows<'_> {
                 last = None;
                 runs_in_vain = if taken.line.len() - begin < size_now { runs_in_vain + 1 } else { 0 };
                 if runs_in_vain > MAX_RUNS_IN_VAIN {
-                    return Ok(Answer::Nothing);
+                    (runs, taken.run) = (false, None);
                 }
             }
             let before = last.as_ref().map(|(window, _)| window);
@@ -368,16 +374,20 @@ impl Windows<'_> {
             let found = match part.search(&window, relaxation, &mut order, limits) {
                 Ok(found) => found,
                 Err(Halted::GaveUp(why)) => return Err(why),
-                // Perhaps the run was wrong, and no pairs need be relaxed.
                 Err(Halted::Refuted | Halted::Paused) if may_relax && taken.run.is_some() => {
-                    return Ok(Answer::Nothing);
+                    // Perhaps the run was wrong, and no pairs need be relaxed.
+                    (runs, taken, last) = (false, Taken::new(span), None);
+                    continue;
                 }
                 Err(Halted::Refuted | Halted::Paused) if may_relax => {
+                    runs = false;
                     relaxation = relaxation.more();
                     usual = self.usual(relaxation);
                     (size, ahead) = usual;
                     continue;
                 }
+                // A last window without an interleaving mostly shows that the cut is wrong.
+                Err(Halted::Refuted) if is_last && span.cut.is_some() => return Ok(Answer::Nothing),
                 Err(Halted::Paused) => return Ok(Answer::Nothing),
                 Err(Halted::Refuted) => {
                     if 2 * ahead <= self.longest_look_ahead(size)
@@ -449,14 +459,14 @@ struct Taken<'a> {
     /// What was still to come when windows and pieces of runs began of which events were taken, and how many events had
     /// been taken then.
     begins: Vec<(Rest, usize)>,
-    /// What went in the run is the beginning of the line.
+    /// The run, if there is one. What went in it is the beginning of the line.
     run: Option<Run<'a>>,
 }
 
-impl<'a> Taken<'a> {
-    fn new(span: &Span<'_>, run: Option<Run<'a>>) -> Self {
+impl Taken<'_> {
+    fn new(span: &Span<'_>) -> Self {
         let rest = Rest { next: span.begins.to_vec(), left: Vec::new() };
-        Self { line: Vec::new(), memory: span.memory.clone(), rest, begins: Vec::new(), run }
+        Self { line: Vec::new(), memory: span.memory.clone(), rest, begins: Vec::new(), run: None }
     }
 
     /// Takes the events of the run that were not taken yet, in pieces of that size.
@@ -521,6 +531,12 @@ impl From<GaveUp> for Halted {
     fn from(why: GaveUp) -> Self {
         Self::GaveUp(why)
     }
+}
+
+/// An interleaving that a run finds.
+fn quick_run(frame: &Frame<'_>, limits: &Limits) -> Option<Vec<u32>> {
+    let known = known_writes(frame.execution(), limits.interrupt)?;
+    run(frame, Some(&known), limits.guesses, limits.interrupt)
 }
 
 /// An interleaving of a window. The memory of `order` is used again.
@@ -627,7 +643,7 @@ mod tests {
                 size: 500,
                 limits,
             };
-            let answers = [first, second].map(|half| windows.run(&half, None, &AtomicBool::new(false)));
+            let answers = [first, second].map(|half| windows.run(&half, &AtomicBool::new(false)));
             let [Ok(Answer::Found(first, _)), Ok(Answer::Found(second, _))] = answers else {
                 panic!("seed {seed}: a half without an interleaving");
             };
