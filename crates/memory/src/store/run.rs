@@ -125,7 +125,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Takes the steps of another interleaving, and never takes them back. What went so far must be the beginning of it.
+    /// Takes the steps of another interleaving, which are never taken back. It must begin with what went so far.
     pub fn follow(&mut self, line: &[u32]) {
         let length = self.line().len();
         for &event in &line[length..] {

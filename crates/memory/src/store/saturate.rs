@@ -41,8 +41,8 @@ pub enum Unsaturated<L = u32> {
 /// proceed at about the same pace, the event of the lesser age came first. So the write of the least age is the most
 /// urgent.
 ///
-/// Threads drift apart with time. That shows in the *lag* of reads of other threads' writes: by how much a read is older
-/// than its source. It is the same for all pairs of threads on average. Where it is not, ages are corrected.
+/// Threads drift apart with time. That shows in the *lag* of a read of another thread's write: by how much the read is
+/// older than its source. On average it is the same for all pairs of threads. Where it is not, ages are corrected.
 pub struct Ages<'a> {
     frame: &'a Frame<'a>,
     /// By thread: what is taken away from the number of an operation. All these numbers have a [`FRACTION`].

@@ -22,7 +22,7 @@
 //! a write with an echo.
 //!
 //! At first, windows only help a [run](super::run) where it is stuck. What it found is taken, but for the last events.
-//! Then a small window follows, and the run goes on where that ended. If the run is stuck again and again, windows go on
+//! Then a small window follows, and the run goes on where that ended. If it is stuck again and again, windows go on
 //! without it.
 //!
 //! An interleaving is a memory order of `tso`, and that is one of `pso`. The fewer pairs are relaxed, the fewer chains
