@@ -193,7 +193,12 @@ impl<'a, L: Lane> Interleaving<'a, L> {
 
     /// The events that went, in order.
     pub fn line(&self) -> impl ExactSizeIterator<Item = u32> + '_ {
-        self.line.iter().map(|&(event, _)| event)
+        self.line_from(0)
+    }
+
+    /// The events that went from a place on, in order.
+    pub fn line_from(&self, place: usize) -> impl ExactSizeIterator<Item = u32> + '_ {
+        self.line[place.min(self.line.len())..].iter().map(|&(event, _)| event)
     }
 
     /// The next event of each thread; the end of the thread if all its events went.

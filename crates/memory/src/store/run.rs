@@ -112,6 +112,11 @@ impl<'a> Run<'a> {
         self.interleaving.line()
     }
 
+    /// The events that went from a place on.
+    pub fn line_from(&self, place: usize) -> impl ExactSizeIterator<Item = u32> + '_ {
+        self.interleaving.line_from(place)
+    }
+
     /// Whether all events went.
     pub fn is_complete(&self) -> bool {
         self.interleaving.is_complete()
@@ -119,7 +124,7 @@ impl<'a> Run<'a> {
 
     /// Takes steps back until so many are left.
     pub fn rewind_to(&mut self, length: usize) {
-        let first = self.interleaving.line().nth(length);
+        let first = self.line_from(length).next();
         if let Some(first) = first {
             self.interleaving.rewind(first);
         }
@@ -263,8 +268,10 @@ impl<'a> Run<'a> {
         let last = interleaving.current(location.index());
         let slot = if last == NONE { readers.slot_of_init(location) } else { last as usize };
         let reader = *readers.slot(slot).iter().find(|&&read| read != event && !gone.contains(read))?;
+        // A write from before the run began has no place in the line.
         let may_go_back = last != NONE
             && interleaving.place(last) as usize >= self.kept
+            && self.line_from(interleaving.place(last) as usize).next() == Some(last)
             && frame.execution().threads()[last as usize].index() != thread;
         Some(if may_go_back { Wait::Reader(reader, (last, event)) } else { Wait::Fixed(reader) })
     }

@@ -472,7 +472,7 @@ impl Taken<'_> {
     /// Takes the events of the run that were not taken yet, in pieces of that size.
     fn take_run(&mut self, size: usize, execution: &Execution) {
         debug_assert!(self.run.iter().flat_map(Run::line).zip(&self.line).all(|(event, &taken)| event == taken));
-        let new: Vec<u32> = self.run.iter().flat_map(Run::line).skip(self.line.len()).collect();
+        let new: Vec<u32> = self.run.iter().flat_map(|run| run.line_from(self.line.len())).collect();
         for piece in new.chunks(size) {
             let rest = self.rest.without(piece, execution);
             self.begins.push((std::mem::replace(&mut self.rest, rest), self.line.len()));
