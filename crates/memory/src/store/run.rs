@@ -268,10 +268,9 @@ impl<'a> Run<'a> {
         let last = interleaving.current(location.index());
         let slot = if last == NONE { readers.slot_of_init(location) } else { last as usize };
         let reader = *readers.slot(slot).iter().find(|&&read| read != event && !gone.contains(read))?;
-        // A write from before the run began has no place in the line.
+        // If the last write is from before the run, all events go back, and the run begins anew with better ages.
         let may_go_back = last != NONE
             && interleaving.place(last) as usize >= self.kept
-            && self.line_from(interleaving.place(last) as usize).next() == Some(last)
             && frame.execution().threads()[last as usize].index() != thread;
         Some(if may_go_back { Wait::Reader(reader, (last, event)) } else { Wait::Fixed(reader) })
     }
