@@ -1,0 +1,17 @@
+//! All tests of `explore` that need no process of their own, as one program: it is linked once.
+
+mod common;
+mod counts;
+mod endless;
+mod execution;
+mod integers;
+mod litmus;
+mod litmus_forms;
+mod loom;
+mod native;
+mod programs;
+mod random;
+mod roles;
+mod spurious;
+mod statics;
+mod tutorial;

@@ -1,0 +1,122 @@
+//! Paths of happens-before, for explanations.
+
+use history::Execution;
+use history::execution::{Event, EventId, Kind};
+use model::{Edge, Model, Node};
+use order::{Hop, path};
+
+use super::coherence::{acquires, releases};
+
+/// The node of an event.
+pub(super) fn node(execution: &Execution, event: EventId) -> Node {
+    Node::Operation(execution.operation(event))
+}
+
+/// The node of the source of a read.
+pub(super) fn source(execution: &Execution, read: EventId) -> Node {
+    let event = execution.event(read);
+    if event.source == EventId::INIT { Node::Init(event.location) } else { node(execution, event.source) }
+}
+
+/// An `sw` edge into an event: from the release (the label's event) through a write and a read.
+#[derive(Copy, Clone)]
+struct Through {
+    write: u32,
+    read: u32,
+}
+
+/// A shortest path by which `from` happens before `to`, if it does.
+pub(super) fn happens_before(execution: &Execution, model: Model, from: EventId, to: EventId) -> Option<Vec<Edge>> {
+    let mut synchronised = Synchronised::new(execution);
+    let hops = path(
+        execution.starts(),
+        |event| execution.thread(EventId(event)).index(),
+        from.0,
+        to.0,
+        |event, edges| {
+            let source = execution.event(EventId(event)).source;
+            match model {
+                Model::Relaxed => {}
+                Model::Rc20 => synchronised.edges_into(event, edges),
+                _ if source.is_event() => edges.push((source.0, Through { write: source.0, read: event })),
+                _ => {}
+            }
+        },
+    )?;
+    let node = |event| node(execution, EventId(event));
+    let edge = |hop: &Hop<Through>| match *hop {
+        Hop::Chain(from, to) => Edge::Po(node(from), node(to)),
+        Hop::Edge(from, to, Through { write, read }) if model == Model::Rc20 => {
+            Edge::Sw { release: node(from), write: node(write), read: node(read), acquire: node(to) }
+        }
+        Hop::Edge(from, to, _) => Edge::Rf(node(from), node(to)),
+    };
+    Some(hops.iter().map(edge).collect())
+}
+
+/// The `sw` edges of `rc20`. The releases that a write carries are listed once only: the read that asks first is the
+/// nearest to the target.
+struct Synchronised<'a> {
+    execution: &'a Execution,
+    followed: Vec<bool>,
+    /// By event: the last release fence of its thread up to it.
+    fences: Vec<u32>,
+}
+
+impl<'a> Synchronised<'a> {
+    fn new(execution: &'a Execution) -> Self {
+        let mut fences = vec![EventId::NONE.0; execution.len()];
+        for thread in 0..execution.thread_count() {
+            let mut last = EventId::NONE.0;
+            for at in execution.starts()[thread]..execution.starts()[thread + 1] {
+                let event = execution.events()[at as usize];
+                if event.kind == Kind::Fence && releases(event.order, true) {
+                    last = at;
+                }
+                fences[at as usize] = last;
+            }
+        }
+        Self { execution, followed: vec![false; execution.len()], fences }
+    }
+
+    fn event(&self, at: u32) -> Event {
+        self.execution.events()[at as usize]
+    }
+
+    fn edges_into(&mut self, at: u32, edges: &mut Vec<(u32, Through)>) {
+        let event = self.event(at);
+        if event.kind.reads() && acquires(event.order, false) {
+            self.carried(at, edges);
+        } else if event.kind == Kind::Fence && acquires(event.order, true) {
+            // Reads before an earlier acquire fence are in the past of that fence, so the search stops there.
+            let begin = self.execution.starts()[self.execution.thread(EventId(at)).index()];
+            for before in (begin..at).rev() {
+                let event = self.event(before);
+                if event.kind == Kind::Fence && acquires(event.order, true) {
+                    break;
+                }
+                if event.kind.reads() {
+                    self.carried(before, edges);
+                }
+            }
+        }
+    }
+
+    /// Adds the releases that a read learns of.
+    fn carried(&mut self, read: u32, edges: &mut Vec<(u32, Through)>) {
+        let mut source = self.event(read).source;
+        while source.is_event() && !std::mem::replace(&mut self.followed[source.index()], true) {
+            let event = self.event(source.0);
+            let fence = self.fences[source.index()];
+            if releases(event.order, false) {
+                edges.push((source.0, Through { write: source.0, read }));
+            } else if fence != EventId::NONE.0 {
+                edges.push((fence, Through { write: source.0, read }));
+            }
+            if event.kind != Kind::Rmw {
+                break;
+            }
+            source = event.source;
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The knobs: every number of the memory engines that trades one cost for another, in one table.
+//!
+//! A knob never changes a verdict, except to or from `unknown`. [`Options`](crate::Options) carry the knobs. The
+//! research command sets them by their names (`lab check --knob store.guesses=8`), and measures what they are worth
+//! (`lab trial`; docs/benchmarks.md has the results). A figure at a knob is the time of the processor for the decision
+//! alone.
+
+pub use search::knobs::{Knob, NotSet};
+
+use search::Turns;
+
+search::knobs! {
+    /// The search for a store order.
+    store: StoreKnobs {
+        /// How many guesses a [run](crate::store::run) may make without progress. More of them bring more runs to
+        /// their end, and make those that do not get there longer. None is no run. On 16 threads x 64 locations x
+        /// 100,000 operations of `sc`, runs with 32 are stuck (107 ms), and with 128 they are not (32 ms).
+        guesses: u32 = 128, "guesses";
+        /// For every so many events of an execution, a run may make one guess without progress: saturation of a small
+        /// execution is cheap.
+        events_per_guess: usize = 1 << 7, "events";
+        /// How many guesses of a run can be changed. Earlier ones are final.
+        open_guesses: usize = 64, "guesses";
+        /// How many steps a run may take back for each step forward.
+        steps_back: usize = 4, "steps";
+        /// For every so many events of an execution, a run may take one step back without progress. On 64 threads x 8
+        /// locations x 100,000 operations, runs with one for 8 events are stuck (353 ms), and with one for 2 they are
+        /// not (134 ms).
+        events_per_step_back: usize = 2, "events";
+        /// Whether saturation goes on where a run is stuck, or begins anew.
+        reuse: bool = true, "true or false";
+        /// Where a run of `sc` is stuck, one event in so many is looked at for a violation. That finds it without
+        /// saturation of the whole, or is in vain.
+        around_stuck: usize = 16, "events";
+        /// With fewer events to look at, saturation of the whole is cheap.
+        least_around_stuck: usize = 1 << 12, "events";
+        /// Whether the lags of reads correct the ages of events in a run. Without, 64 threads x 8 locations x 100,000
+        /// operations take 251 ms instead of 120.
+        lags: bool = true, "true or false";
+        /// Whether guesses correct the ages of events in a run. Without, 16 threads x 64 locations x 100,000 operations
+        /// take 123 ms instead of 36 (seed 2).
+        turned: bool = true, "true or false";
+        /// Whether clocks of short threads have entries of 8 bits. With entries of 32 bits, 1,000 threads x 64
+        /// locations x 20,000 operations take 1,565 ms and 100 MB instead of 915 ms and 41 MB.
+        narrow: bool = true, "true or false";
+        /// Whether a search of many decisions begins anew, and lets the writes go first whose readers are
+        /// [nearest](crate::store::nearness). Without, 1,000 threads x 64 locations x 20,000 operations take more than
+        /// 2.5 s instead of 0.9 s.
+        nearness: bool = true, "true or false";
+        /// How many hints are tried without progress before a decision is made. Without any, 256 threads x 64 locations
+        /// x 20,000 operations take 290 ms instead of 108.
+        hints: u32 = 256, "hints";
+    }
+    /// The search in windows, for `pso`.
+    windows: WindowKnobs {
+        /// The fewest events of a window while no pairs are relaxed. Larger ones need fewer repetitions; smaller ones
+        /// stay in the cache.
+        events: usize = 1 << 14, "events";
+        /// The same for each thread.
+        events_per_thread: usize = 1 << 10, "events";
+        /// Shorter executions are not decided in windows.
+        shortest: usize = 1 << 12, "events";
+        /// How many events of each thread are look-ahead. A longer one is more often right, and costs as many events
+        /// again in each window.
+        look_ahead: usize = 1 << 6, "events";
+        /// If the look-ahead would be more than this part of a window, the window becomes larger.
+        per_look_ahead: usize = 4, "look-aheads";
+        /// For every so many events of a window, its threads may wait for each other once, if more pairs may be relaxed
+        /// or if the model needs no memory order.
+        events_per_deadlock: usize = 1 << 6, "events";
+        /// With a buffer for each thread and location, nearly every write is in a chain of its own: how many events of
+        /// each thread a window then has.
+        buffered_per_thread: usize = 1 << 7, "events";
+        /// The fewest events of such a window.
+        least_buffered: usize = 1 << 10, "events";
+        /// The most events of such a window.
+        most_buffered: usize = 6 << 10, "events";
+        /// How many events of each thread are look-ahead in it.
+        buffered_look_ahead: usize = 1 << 5, "events";
+    }
+    /// The search of `c20`.
+    psc: PscKnobs {
+        /// Whether a lemma is used again, and not only to go on from its conflict. Without, violations of 16 random
+        /// rings (`workload::rings`, two copies, all accesses sequentially consistent) take 7.3 and 10.5 ms instead of
+        /// 3.2 and 2.4; what is allowed takes as long.
+        reuse: bool = true, "true or false";
+    }
+    /// The choice of sources.
+    sources: SourceKnobs {
+        /// How many steps a guess may take back at a time.
+        reach: usize = 1 << 14, "steps";
+        /// How many writes of a location are looked at, to find the one that came too early.
+        look_back: usize = 64, "writes";
+        /// How many events of a thread are looked at, to find one that writes what another thread waits for.
+        look_ahead: u32 = 12, "events";
+        /// How many steps may be taken back in all, for each event.
+        undone_per_event: u64 = 64, "steps";
+        /// How many steps may be taken back in all, besides.
+        undone: u64 = 1 << 20, "steps";
+        /// How many writes are compared when one has to be chosen.
+        compared: usize = 16, "writes";
+        /// The cost to overwrite what is read next, and the gain to write what is waited for, in events of the file.
+        cost: u64 = 64, "events";
+        /// After so many conflicts, the search begins again.
+        conflicts: u64 = 64, "conflicts";
+    }
+    /// The engines of the causal family.
+    causal: CausalKnobs {
+        /// How many clocks of writes are kept at first. Few are enough for most executions, because most writes are
+        /// read soon or never.
+        recent_clocks: usize = 1 << 16, "clocks";
+        /// How many writes of its location a read looks at, in the order in which they were done. If there are more,
+        /// the last write of each thread is looked up instead.
+        look_back: usize = 16, "writes";
+        /// How many more for each thread.
+        look_back_per_thread: usize = 4, "writes";
+        /// How many conflicts are collected before they are processed together.
+        conflicts: usize = 1 << 16, "conflicts";
+        /// With so many threads or more, clocks are lists, as long as the lists are short.
+        many_threads: usize = 1 << 8, "threads";
+        /// Executions with fewer events are decided on one processor: to share their views among several is not worth
+        /// while.
+        worth_sharing: usize = 1 << 15, "events";
+    }
+    /// The choice among tactics.
+    tactics: TacticKnobs {
+        /// Whether a model is also decided by others: a stronger one that holds, or a weaker one that fails.
+        other_models: bool = true, "true or false";
+        /// Executions with fewer events are not: the engine of the model itself is fast enough.
+        least_for_others: usize = 1 << 10, "events";
+        /// How many entries the clocks of another model may have, for each step of the turn: in the first turn, 1 GiB
+        /// in all.
+        entries_per_step: u64 = 1 << 16, "entries";
+        /// How many steps the first turn of a tactic has that takes turns. In a step of a search, all threads wait.
+        /// Most searches end before.
+        first_turn: u64 = 1 << 12, "steps";
+        /// How many times as many each further turn has. All turns of a tactic together take at most 16/3 times as many
+        /// steps as it needs alone.
+        turn_growth: u64 = 4, "times";
+        /// `sra`: for each step of the search by lemmas, how many sets without a completion the search over
+        /// downward-closed sets may find in a turn. Both then take about as long.
+        sets_per_step: u64 = 1 << 4, "sets";
+        /// Whether the components of an execution of many threads are decided by themselves.
+        components: bool = true, "true or false";
+    }
+}
+
+impl CausalKnobs {
+    /// How many writes a read looks at, in an execution of so many threads.
+    pub(crate) const fn look_back(&self, threads: usize) -> usize {
+        self.look_back + self.look_back_per_thread * threads
+    }
+}
+
+impl TacticKnobs {
+    /// The turns of what is tried side by side.
+    pub(crate) const fn turns(&self) -> Turns {
+        Turns { first: self.first_turn, growth: self.turn_growth }
+    }
+}

@@ -1,0 +1,45 @@
+//! Partial orders over chains.
+//!
+//! Use this crate to write an engine or a monitor that keeps a partial order of events. To check a history, use the
+//! crate `seriatim` instead.
+//!
+//! A chain is a run of consecutive event numbers, each event before the next: the events of one thread, for example.
+//! The chains, and further edges between events, generate a partial order. The crate has these tools for it:
+//!
+//! | to find out or keep | use |
+//! | --- | --- |
+//! | what comes before an event | [`Clocks`], of any [`width`], compared in [`lanes`] |
+//! | the same, if there are many chains and an event knows of few | [`ClockLists`] |
+//! | an order in which all events can be done, or the cycle that forbids one | [`schedule()`] |
+//! | a shortest path between two events | [`path()`] |
+//! | a shortest cycle of a graph | [`Cycles`] |
+//! | what is nearest, where some edges cost nothing | [`Nearest`] |
+//! | an order that is closed under rules, and whose last edges can be taken back | [`Saturation`] |
+//! | why an event is before another in that order | [`cheapest_path`] |
+//! | what a conflict of that order rests on | [`Justified`] |
+//! | lists of items by number, in one array | [`Rows`] |
+//!
+//! The crate does not know what an edge means.
+
+pub mod clocks;
+pub mod explain;
+pub mod lanes;
+pub mod lists;
+pub mod path;
+pub mod prefetch;
+pub mod reasons;
+pub mod rows;
+pub mod saturation;
+pub mod schedule;
+pub mod width;
+
+pub use clocks::{Clocks, join};
+pub use explain::{ByClause, Explained, Explainer, Explanation, Grounds, Justified, Premises};
+pub use lists::{ClockLists, end_in};
+pub use path::{Cycles, Hop, Nearest, path};
+pub use prefetch::prefetch;
+pub use reasons::{Hops, cheapest_path};
+pub use rows::Rows;
+pub use saturation::Saturation;
+pub use schedule::{Failure, Stuck, schedule};
+pub use width::{Entries, Fixed, Width};

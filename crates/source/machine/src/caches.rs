@@ -1,0 +1,373 @@
+//! A simulated multiprocessor memory: caches of finite size, a directory with the memory, and a network.
+//!
+//! The same configuration and seed give the same run. An access of a core hits, or begins a transaction; if the cache
+//! has no room, another block is evicted first. What a controller cannot take in its state waits there and is tried
+//! again when the state of the block changes.
+
+use std::collections::VecDeque;
+
+use thiserror::Error;
+use workload::random::SplitMix64;
+
+use crate::network::{Flight, MAX_DELAY, Network};
+use crate::protocol::engine::{Effects, Engine, MAX_CACHES, MAX_WORDS, Message, Taken};
+use crate::protocol::{Event, Protocol, State};
+use crate::system::{MemorySystem, Notice, Request};
+
+/// A simulated memory system.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct CacheConfig {
+    /// How many caches; each core has one.
+    pub caches: u32,
+    /// How many locations there are.
+    pub locations: u32,
+    /// How many locations a block has: a power of two.
+    pub block: u32,
+    /// How many blocks a cache holds.
+    pub frames: u32,
+    /// How many of a thousand ticks evict a block of a cache that nobody asked for.
+    pub evictions: u32,
+    /// How messages travel.
+    pub network: Network,
+    /// Whether the invariants of the protocol are looked at after every step.
+    pub is_checked: bool,
+    /// Where the random choices start.
+    pub seed: u64,
+}
+
+impl Default for CacheConfig {
+    fn default() -> Self {
+        Self {
+            caches: 4,
+            locations: 8,
+            block: 1,
+            frames: 4,
+            evictions: 10,
+            network: Network::default(),
+            is_checked: cfg!(debug_assertions),
+            seed: 0,
+        }
+    }
+}
+
+/// What is wrong with a configuration.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// No caches, or too many.
+    #[error("there must be 1 to {MAX_CACHES} caches, not {0}")]
+    Caches(u32),
+    /// No locations, or too many.
+    #[error("there must be 1 to 16777216 locations, not {0}")]
+    Locations(u32),
+    /// A block size that is not a power of two.
+    #[error("a block has 1, 2, 4 or {MAX_WORDS} locations, not {0}")]
+    Block(u32),
+    /// A cache that holds nothing.
+    #[error("a cache must hold at least one block")]
+    Frames,
+    /// A network that carries nothing.
+    #[error("a link must carry at least one message at a time, so its capacity cannot be 0")]
+    Capacity,
+    /// A delay that is no time.
+    #[error("a message travels 1 to {MAX_DELAY} ticks at most, not {0}")]
+    Delay(u32),
+    /// More evictions than ticks.
+    #[error("at most 1000 of a thousand ticks evict, not {0}")]
+    Evictions(u32),
+}
+
+impl CacheConfig {
+    /// What is wrong with the configuration, if anything.
+    pub fn fault(&self) -> Option<Fault> {
+        let is_size = self.block.is_power_of_two() && self.block as usize <= MAX_WORDS;
+        match self {
+            _ if self.caches == 0 || self.caches as usize > MAX_CACHES => Some(Fault::Caches(self.caches)),
+            _ if self.locations == 0 || self.locations > 1 << 24 => Some(Fault::Locations(self.locations)),
+            _ if !is_size => Some(Fault::Block(self.block)),
+            _ if self.frames == 0 => Some(Fault::Frames),
+            _ if self.network.capacity == 0 => Some(Fault::Capacity),
+            _ if self.network.delay == 0 || self.network.delay > MAX_DELAY => Some(Fault::Delay(self.network.delay)),
+            _ if self.evictions > 1000 => Some(Fault::Evictions(self.evictions)),
+            _ => None,
+        }
+    }
+}
+
+/// What happened, for observers that ride on messages. Messages have numbers of their own.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// A controller sent a message about a block. The directory has the number after that of the last cache.
+    Sent {
+        /// The number of the message.
+        message: u32,
+        /// Its kind.
+        kind: Event,
+        /// The sender.
+        from: u32,
+        /// The receiver.
+        to: u32,
+        /// The block.
+        block: u32,
+    },
+    /// A controller has taken a message in.
+    Taken {
+        /// The number of the message.
+        message: u32,
+        /// The receiver.
+        to: u32,
+    },
+    /// A core performed an access; the same as the notice to the core.
+    Performed {
+        /// The core.
+        core: u32,
+        /// The tag of the access.
+        tag: u32,
+    },
+}
+
+/// What the simulation has counted.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct CacheCounts {
+    /// Ticks of the clock.
+    pub ticks: u64,
+    /// Messages sent.
+    pub messages: u64,
+    /// Accesses that hit.
+    pub hits: u64,
+    /// Blocks evicted.
+    pub evictions: u64,
+}
+
+/// The blocks that a cache has, in any order.
+#[derive(Clone, Default)]
+struct Residents {
+    blocks: Vec<u32>,
+    /// By block: one more than its place in `blocks`, or zero.
+    place: Vec<u32>,
+}
+
+impl Residents {
+    fn set(&mut self, block: u32, is_here: bool) {
+        let place = self.place[block as usize];
+        if is_here && place == 0 {
+            self.blocks.push(block);
+            self.place[block as usize] = self.blocks.len() as u32;
+        } else if !is_here && place != 0 {
+            self.blocks.swap_remove(place as usize - 1);
+            if let Some(&moved) = self.blocks.get(place as usize - 1) {
+                self.place[moved as usize] = place;
+            }
+            self.place[block as usize] = 0;
+        }
+    }
+}
+
+/// The simulated memory system.
+pub struct Caches {
+    config: CacheConfig,
+    protocol: Protocol,
+    engine: Engine,
+    flight: Flight,
+    random: SplitMix64,
+    effects: Effects,
+    arrived: Vec<Message>,
+    /// By controller: messages that it could not take yet, in the order of arrival.
+    stalled: Vec<Vec<Message>>,
+    residents: Vec<Residents>,
+    notices: VecDeque<Notice>,
+    /// If messages are followed.
+    notes: Option<Vec<Note>>,
+    counts: CacheCounts,
+    stuck: Option<String>,
+}
+
+impl Caches {
+    /// A memory system that follows this protocol.
+    pub fn new(protocol: &Protocol, config: CacheConfig) -> Result<Self, Fault> {
+        if let Some(fault) = config.fault() {
+            return Err(fault);
+        }
+        let blocks = config.locations.div_ceil(config.block) as usize;
+        let caches = config.caches as usize;
+        let residents = Residents { blocks: Vec::new(), place: vec![0; blocks] };
+        Ok(Self {
+            config,
+            engine: Engine::new(protocol, config.caches as u8, config.block, blocks, config.is_checked),
+            protocol: protocol.clone(),
+            flight: Flight::new(config.network, caches + 1),
+            random: SplitMix64::new(config.seed),
+            effects: Effects::default(),
+            arrived: Vec::new(),
+            stalled: vec![Vec::new(); caches + 1],
+            residents: vec![residents; caches],
+            notices: VecDeque::new(),
+            notes: None,
+            counts: CacheCounts::default(),
+            stuck: None,
+        })
+    }
+
+    /// From here on, [`Caches::notes`] tells which message went where.
+    pub fn follow_messages(&mut self) {
+        self.notes = Some(Vec::new());
+    }
+
+    /// What happened since the last call, in its order, if messages are followed.
+    pub fn notes(&mut self) -> Vec<Note> {
+        self.notes.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// What was counted so far.
+    pub fn counts(&self) -> CacheCounts {
+        self.counts
+    }
+
+    /// The first invariant that did not hold, if invariants are looked at.
+    pub fn broken(&self) -> Option<&str> {
+        self.engine.broken.as_deref()
+    }
+
+    /// Whether nothing is under way.
+    pub fn is_quiet(&self) -> bool {
+        self.flight.is_empty() && self.stalled.iter().all(Vec::is_empty)
+    }
+
+    /// Takes up what the last transition of a controller led to.
+    fn settle(&mut self, node: u8, block: u32) {
+        if let Some(residents) = self.residents.get_mut(usize::from(node)) {
+            residents.set(block, self.engine.state(node, block) != State::I);
+        }
+        self.counts.hits += std::mem::take(&mut self.effects.hits);
+        for notice in self.effects.notices.drain(..) {
+            if let (Some(notes), Notice::Done { core, tag, .. }) = (&mut self.notes, notice) {
+                notes.push(Note::Performed { core, tag });
+            }
+            self.notices.push_back(notice);
+        }
+        for mut message in self.effects.sent.drain(..) {
+            message.id = self.counts.messages as u32;
+            self.counts.messages += 1;
+            if let Some(notes) = &mut self.notes {
+                notes.push(Note::Sent {
+                    message: message.id,
+                    kind: message.kind,
+                    from: message.from.into(),
+                    to: message.to.into(),
+                    block: message.block,
+                });
+            }
+            self.flight.send(message, &mut self.random);
+        }
+    }
+
+    /// Hands a message to its receiver. The answer is whether it was taken.
+    fn deliver(&mut self, message: Message) -> bool {
+        // What rides on a message is there before the receiver acts.
+        let told = self.notes.as_ref().map(Vec::len);
+        if let Some(notes) = &mut self.notes {
+            notes.push(Note::Taken { message: message.id, to: message.to.into() });
+        }
+        match self.engine.receive(&self.protocol, message, &mut self.effects) {
+            Taken::Done => {
+                self.settle(message.to, message.block);
+                true
+            }
+            Taken::Stalled => {
+                if let (Some(notes), Some(told)) = (&mut self.notes, told) {
+                    notes.truncate(told);
+                }
+                false
+            }
+            Taken::Unexpected(state, event) => {
+                self.settle(message.to, message.block);
+                self.complain(message.to, message.block, state, event);
+                true
+            }
+        }
+    }
+
+    fn complain(&mut self, node: u8, block: u32, state: State, event: Event) {
+        if self.stuck.is_none() {
+            let place = if u32::from(node) < self.config.caches { format!("cache {node}") } else { "directory".into() };
+            self.stuck = Some(format!("{place}: block {block} is in state {state}, where {event} is not expected"));
+        }
+    }
+
+    /// Evicts a block, if it may be evicted now.
+    fn evict(&mut self, core: u8, block: u32) {
+        match self.engine.replace(&self.protocol, core, block, &mut self.effects) {
+            Taken::Done => {
+                self.counts.evictions += 1;
+                self.settle(core, block);
+            }
+            Taken::Stalled => {}
+            Taken::Unexpected(state, event) => self.complain(core, block, state, event),
+        }
+    }
+}
+
+impl MemorySystem for Caches {
+    fn issue(&mut self, core: u32, request: Request) -> bool {
+        let (node, block) = (core as u8, request.location / self.config.block);
+        let residents = &self.residents[core as usize];
+        if residents.blocks.len() >= self.config.frames as usize && residents.place[block as usize] == 0 {
+            let victim = self.random.pick(&residents.blocks);
+            self.evict(node, victim);
+            if self.residents[core as usize].blocks.len() >= self.config.frames as usize {
+                return false;
+            }
+        }
+        match self.engine.request(&self.protocol, node, request, &mut self.effects) {
+            Taken::Done => {
+                self.settle(node, block);
+                true
+            }
+            Taken::Stalled => false,
+            Taken::Unexpected(state, event) => {
+                self.complain(node, block, state, event);
+                false
+            }
+        }
+    }
+
+    fn tick(&mut self) {
+        self.counts.ticks += 1;
+        if self.config.evictions > 0 && self.random.below(1000) < self.config.evictions.into() {
+            let core = self.random.below(self.config.caches.into()) as usize;
+            if !self.residents[core].blocks.is_empty() {
+                let victim = self.random.pick(&self.residents[core].blocks);
+                self.evict(core as u8, victim);
+            }
+        }
+        let mut arrived = std::mem::take(&mut self.arrived);
+        self.flight.tick(&mut arrived, &mut self.random);
+        for &message in &arrived {
+            if !self.deliver(message) {
+                self.stalled[usize::from(message.to)].push(message);
+                continue;
+            }
+            // The state of the block may have changed: what waited for that is tried again.
+            let node = usize::from(message.to);
+            let mut at = 0;
+            while let Some(&waiting) = self.stalled[node].get(at) {
+                if waiting.block == message.block && self.deliver(waiting) {
+                    self.stalled[node].remove(at);
+                    at = 0;
+                } else {
+                    at += 1;
+                }
+            }
+        }
+        self.arrived = arrived;
+        debug_assert!(self.engine.broken.is_none() || !self.config.is_checked, "{:?}", self.engine.broken);
+    }
+
+    fn poll(&mut self) -> Option<Notice> {
+        self.notices.pop_front()
+    }
+
+    fn stuck(&self) -> Option<String> {
+        self.stuck.clone()
+    }
+}

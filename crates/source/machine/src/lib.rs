@@ -1,0 +1,46 @@
+//! Memory systems to judge: simulated processors with caches and coherence protocols, right ones and wrong ones, and
+//! the memory of the machine that this program runs on.
+//!
+//! Nothing is checked here: a run gives a history, which the crate `seriatim` checks.
+//!
+//! | to | use |
+//! | --- | --- |
+//! | run a client on a simulated memory | [`Setup`] |
+//! | look at a protocol | [`protocol::Name::protocol`], whose tables are data |
+//! | run programs on this machine's own memory | [`hardware`] |
+//! | run clients on a memory system of one's own | [`MemorySystem`], [`execute`], [`hunt::hunt`] |
+
+//!
+//! ```
+//! use machine::protocol::Name;
+//! use machine::{Client, Mistake, Setup};
+//!
+//! let setup = Setup { protocol: Name::MoesiHammer, ..Setup::default() };
+//! let run = setup.run().unwrap();
+//! assert_eq!(run.history().operations().len(), 200);
+//! // The same with a mistake: some runs are not sequentially consistent any more.
+//! let mistake = Mistake::from_name(setup.protocol, setup.cores.kind, "lost-invalidation").unwrap();
+//! let wrong = Setup { mistake: Some(mistake), ..setup };
+//! assert_eq!(wrong.run().unwrap().operations.len(), 200);
+//! ```
+//!
+//! Everything simulated is a function of its configuration and of a seed.
+
+mod caches;
+mod client;
+mod core;
+mod execution;
+pub mod hardware;
+pub mod hunt;
+mod network;
+pub mod protocol;
+mod setup;
+mod system;
+
+pub use caches::{CacheConfig, CacheCounts, Caches, Fault, Note};
+pub use client::{Client, ClientFault, ClientOperation, Instruction, Program, history};
+pub use core::{CoreBug, CoreKind, Cores};
+pub use execution::{Ending, execute};
+pub use network::Network;
+pub use setup::{MachineRun, Mistake, Seen, Setup, SetupFault, UnknownBug};
+pub use system::{MemorySystem, Notice, Request};

@@ -1,0 +1,365 @@
+//! The controllers of a memory system: it does what the tables say.
+//!
+//! The engine has no clock and no network. It takes one event, and says what was sent and done. So the simulator, which
+//! delivers messages at random, and the exploration, which delivers them in all orders, run the same code.
+//!
+//! Invariants of a right protocol, which are looked at on request: a block that one cache may write no other cache may
+//! read (*single writer or many readers*); a load returns what was stored last (*data value*).
+
+use history::execution::Kind;
+
+use super::Protocol;
+use super::table::{Action, Event, State, Table};
+use crate::system::{Notice, Request};
+
+/// How many locations a block has at most.
+pub const MAX_WORDS: usize = 8;
+/// How many caches there are at most.
+pub const MAX_CACHES: usize = 64;
+
+/// The data of a block.
+pub(crate) type Words = [u32; MAX_WORDS];
+
+/// A message between two controllers. The directory has the number after that of the last cache.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Message {
+    pub(crate) kind: Event,
+    pub(crate) from: u8,
+    pub(crate) to: u8,
+    /// The cache that the transaction is for.
+    pub(crate) requester: u8,
+    /// How many acknowledgements the receiver has to wait for.
+    pub(crate) acks: i8,
+    pub(crate) block: u32,
+    pub(crate) data: Words,
+    /// A number of its own, if messages are followed.
+    pub(crate) id: u32,
+}
+
+/// A block at a controller.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct CacheLine {
+    pub(crate) state: State,
+    pub(crate) data: Words,
+    /// The access that waits for the transaction to end.
+    request: Option<Request>,
+    /// How many answers are still to come; if `counting`, the transaction goes on as soon as there are none.
+    pending: i16,
+    counting: bool,
+    /// What the answers said.
+    shared: bool,
+    owned: bool,
+    /// What a directory knows.
+    owner: u8,
+    requester: u8,
+    sharers: u64,
+    acks: i8,
+    kept: Words,
+}
+
+/// What a transition led to.
+#[derive(Default)]
+pub(crate) struct Effects {
+    pub(crate) sent: Vec<Message>,
+    pub(crate) notices: Vec<Notice>,
+    /// How many hits were counted.
+    pub(crate) hits: u64,
+}
+
+/// How an event was taken.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    Done,
+    Stalled,
+    /// The table has no row for it.
+    Unexpected(State, Event),
+}
+
+/// The controllers of all caches and of the directory.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Engine {
+    caches: u8,
+    words: u32,
+    blocks: usize,
+    /// By controller and block.
+    lines: Vec<CacheLine>,
+    /// If the invariants are looked at: what was stored last at each location.
+    last: Option<Vec<u32>>,
+    /// The first invariant that did not hold.
+    pub(crate) broken: Option<String>,
+}
+
+/// The event that a transition is about.
+struct Cause {
+    event: Event,
+    message: Option<Message>,
+    request: Option<Request>,
+}
+
+impl Engine {
+    pub(crate) fn new(protocol: &Protocol, caches: u8, words: u32, blocks: usize, checked: bool) -> Self {
+        let line = |state| CacheLine {
+            state,
+            data: [0; MAX_WORDS],
+            request: None,
+            pending: 0,
+            counting: false,
+            shared: false,
+            owned: false,
+            owner: 0,
+            requester: 0,
+            sharers: 0,
+            acks: 0,
+            kept: [0; MAX_WORDS],
+        };
+        let mut lines = vec![line(State::I); usize::from(caches) * blocks];
+        lines.resize((usize::from(caches) + 1) * blocks, line(protocol.home));
+        let last = checked.then(|| vec![0; blocks * words as usize]);
+        Self { caches, words, blocks, lines, last, broken: None }
+    }
+
+    pub(crate) fn state(&self, node: u8, block: u32) -> State {
+        self.lines[usize::from(node) * self.blocks + block as usize].state
+    }
+
+    /// Appends what tells this state of all controllers from others, for one location a block.
+    ///
+    /// What a controller will set before it looks at it again is left out.
+    pub(super) fn encode(&self, into: &mut Vec<u8>) {
+        for (at, line) in self.lines.iter().enumerate() {
+            let is_cache = at < usize::from(self.caches) * self.blocks;
+            into.push(line.state as u8);
+            if !is_cache || !matches!(line.state, State::I | State::II) {
+                into.push(line.data[0] as u8);
+            }
+            if !is_cache {
+                into.extend([line.owner, line.sharers as u8, line.requester, line.acks as u8, line.kept[0] as u8]);
+            }
+            if let Some(request) = line.request {
+                into.extend([1 + u8::from(request.kind == Kind::Read), request.value as u8]);
+            }
+            if line.request.is_some() || line.counting {
+                into.push(line.pending as u8);
+                into.push(u8::from(line.counting) + 2 * u8::from(line.shared) + 4 * u8::from(line.owned));
+            }
+            into.push(u8::MAX);
+        }
+        into.extend(self.last.iter().flatten().map(|&value| value as u8));
+    }
+
+    /// Whether some access waits for a transaction to end.
+    pub(super) fn has_requests(&self) -> bool {
+        self.lines.iter().any(|line| line.request.is_some())
+    }
+
+    fn line(&mut self, node: u8, block: u32) -> &mut CacheLine {
+        &mut self.lines[usize::from(node) * self.blocks + block as usize]
+    }
+
+    /// An access of a core.
+    pub(crate) fn request(&mut self, protocol: &Protocol, core: u8, request: Request, effects: &mut Effects) -> Taken {
+        let event = if request.kind == Kind::Read { Event::Load } else { Event::Store };
+        let cause = Cause { event, message: None, request: Some(request) };
+        self.transition(protocol, core, request.location / self.words, &cause, effects)
+    }
+
+    /// A cache wants to be rid of a block.
+    pub(crate) fn replace(&mut self, protocol: &Protocol, core: u8, block: u32, effects: &mut Effects) -> Taken {
+        let cause = Cause { event: Event::Replacement, message: None, request: None };
+        self.transition(protocol, core, block, &cause, effects)
+    }
+
+    /// A message arrives.
+    pub(crate) fn receive(&mut self, protocol: &Protocol, message: Message, effects: &mut Effects) -> Taken {
+        let line = self.line(message.to, message.block);
+        let event = match message.kind {
+            Event::Put | Event::PutClean
+                if protocol.knows_copies && (line.state != State::M || line.owner != message.from) =>
+            {
+                // While a transaction is under way, nobody knows yet who the owner will be.
+                if protocol.directory.row(line.state, Event::PutStale).is_some() {
+                    Event::PutStale
+                } else {
+                    message.kind
+                }
+            }
+            // The copy was lost before the wish to write it arrived.
+            Event::Upgrade if line.sharers & (1 << message.from) == 0 || line.state != State::S => Event::GetM,
+            kind => kind,
+        };
+        let cause = Cause { event, message: Some(message), request: None };
+        self.transition(protocol, message.to, message.block, &cause, effects)
+    }
+
+    fn transition(&mut self, protocol: &Protocol, node: u8, block: u32, cause: &Cause, effects: &mut Effects) -> Taken {
+        let is_cache = node < self.caches;
+        let table = if is_cache { &protocol.cache } else { &protocol.directory };
+        let state = self.state(node, block);
+        let Some(row) = table.row(state, cause.event) else { return Taken::Unexpected(state, cause.event) };
+        if row.actions.first() == Some(&Action::Stall) {
+            return Taken::Stalled;
+        }
+        if cause.request.is_some() && row.actions.iter().any(|action| matches!(action, Action::Request(_))) {
+            self.line(node, block).request = cause.request;
+        }
+        // The block as it was taken out of the cache.
+        let mut work = self.line(node, block).data;
+        for &action in &row.actions {
+            self.act(action, node, block, cause, &mut work, effects);
+        }
+        self.line(node, block).state = row.next;
+        if self.last.is_some() && is_cache {
+            self.check_writer(&protocol.cache, node, block);
+        }
+        self.complete(protocol, node, block, effects)
+    }
+
+    /// If all answers are in, the transaction goes on.
+    fn complete(&mut self, protocol: &Protocol, node: u8, block: u32, effects: &mut Effects) -> Taken {
+        let table = if node < self.caches { &protocol.cache } else { &protocol.directory };
+        let line = self.line(node, block);
+        if !line.counting || line.pending > 0 {
+            return Taken::Done;
+        }
+        line.counting = false;
+        let event = match (line.owned, line.shared) {
+            (true, _) => Event::AllAcksOwned,
+            (false, true) => Event::AllAcksShared,
+            (false, false) => Event::AllAcks,
+        };
+        let state = line.state;
+        let event = if table.row(state, event).is_some() { event } else { Event::AllAcks };
+        self.transition(protocol, node, block, &Cause { event, message: None, request: None }, effects)
+    }
+
+    fn act(&mut self, action: Action, node: u8, block: u32, cause: &Cause, work: &mut Words, effects: &mut Effects) {
+        let (caches, words) = (self.caches, self.words);
+        let directory = caches;
+        let line = self.line(node, block);
+        let requester = match &cause.message {
+            Some(message) => message.requester,
+            None if node == directory => line.requester,
+            None => node,
+        };
+        let mut send = |kind, to, data: Option<&Words>, acks| {
+            let data = data.copied().unwrap_or_default();
+            effects.sent.push(Message { kind, from: node, to, requester, acks, block, data, id: 0 });
+        };
+        match action {
+            Action::Stall => {}
+            Action::LoadHit | Action::LoadDone => {
+                let is_hit = action == Action::LoadHit;
+                if let Some(request) = if is_hit { cause.request } else { line.request.take() } {
+                    let from = if is_hit { *work } else { line.data };
+                    let value = from[(request.location % words) as usize];
+                    effects.notices.push(Notice::Done { core: node.into(), tag: request.tag, value });
+                    self.check_load(node, request, value);
+                }
+            }
+            Action::StoreHit | Action::StoreDone => {
+                let is_hit = action == Action::StoreHit;
+                if let Some(request) = if is_hit { cause.request } else { line.request.take() } {
+                    let into = if is_hit { work } else { &mut line.data };
+                    let word = &mut into[(request.location % words) as usize];
+                    let value = std::mem::replace(word, request.value);
+                    effects.notices.push(Notice::Done { core: node.into(), tag: request.tag, value });
+                    if request.kind.reads() {
+                        self.check_load(node, request, value);
+                    }
+                    if let Some(last) = &mut self.last {
+                        last[request.location as usize] = request.value;
+                    }
+                }
+            }
+            Action::ProfileHit => {
+                line.data = *work;
+                effects.hits += 1;
+            }
+            Action::Request(kind) => {
+                (line.pending, line.counting, line.shared, line.owned) = (0, false, false, false);
+                send(kind, directory, None, 0);
+            }
+            Action::Fill => line.data = cause.message.map_or(line.data, |message| message.data),
+            Action::FillUnlessOwned => {
+                if !line.owned {
+                    line.data = cause.message.map_or(line.data, |message| message.data);
+                }
+            }
+            Action::AwaitAcks => {
+                line.pending += i16::from(cause.message.map_or(0, |message| message.acks));
+                line.counting = true;
+            }
+            Action::AwaitAll(others) => {
+                (line.shared, line.owned) = (false, false);
+                line.pending = i16::from(caches) - 1 + i16::from(others);
+                line.counting = true;
+            }
+            Action::CountAck => line.pending = line.pending.saturating_sub(1),
+            Action::NoteShared => line.shared = true,
+            Action::NoteOwned => line.owned = true,
+            Action::Answer(kind) => send(kind, requester, None, line.acks),
+            Action::AnswerData(kind) => send(kind, requester, Some(&line.data), line.acks),
+            Action::Tell(kind) => send(kind, directory, None, 0),
+            Action::TellData(kind) => send(kind, directory, Some(&line.data), 0),
+            Action::Drop => {
+                effects.notices.push(Notice::Lost { core: node.into(), first: block * words, count: words });
+            }
+            Action::Invalidate => {
+                line.acks = 0;
+                for reader in (0..caches).filter(|&reader| reader != requester && line.sharers & (1 << reader) != 0) {
+                    line.acks += 1;
+                    send(Event::Inv, reader, None, 0);
+                }
+                line.sharers = 0;
+            }
+            Action::Forward(kind) => send(kind, line.owner, None, 0),
+            Action::Probe(kind) => {
+                for cache in (0..caches).filter(|&cache| cache != requester) {
+                    send(kind, cache, None, 0);
+                }
+            }
+            Action::NoteRequester => (line.requester, line.owned) = (requester, false),
+            Action::KeepData => {
+                line.kept = cause.message.map_or(line.kept, |message| message.data);
+                line.owned = true;
+            }
+            Action::AnswerKept(kind) => {
+                let data = if line.owned { line.kept } else { line.data };
+                send(kind, requester, Some(&data), 0);
+            }
+            Action::WriteMemory => line.data = cause.message.map_or(line.data, |message| message.data),
+            Action::SetOwner => (line.owner, line.sharers, line.acks) = (requester, 0, 0),
+            Action::OwnerShares => (line.sharers, line.acks) = (1 << line.owner, 0),
+            Action::AddSharer => {
+                line.sharers |= 1 << requester;
+                line.acks = 0;
+            }
+        }
+    }
+
+    fn check_load(&mut self, node: u8, request: Request, value: u32) {
+        if let Some(last) = &self.last
+            && last[request.location as usize] != value
+            && self.broken.is_none()
+        {
+            let wanted = last[request.location as usize];
+            self.broken =
+                Some(format!("cache {node} loads {value} from location {}, which holds {wanted}", request.location));
+        }
+    }
+
+    fn check_writer(&mut self, table: &Table, node: u8, block: u32) {
+        let state = self.state(node, block);
+        let others = (0..self.caches).filter(|&other| other != node);
+        let clash = |other: &u8| {
+            let its = self.state(*other, block);
+            (table.is_writable(state) && table.is_readable(its)) || (table.is_writable(its) && table.is_readable(state))
+        };
+        if let Some(other) = others.into_iter().find(clash)
+            && self.broken.is_none()
+        {
+            let its = self.state(other, block);
+            self.broken = Some(format!("block {block} is {state} at cache {node}, and {its} at cache {other}"));
+        }
+    }
+}

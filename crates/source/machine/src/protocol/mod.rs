@@ -1,0 +1,140 @@
+//! Coherence protocols: each is a table of its caches and one of its directory, and a list of mistakes to make in them.
+//!
+//! | protocol | who knows about copies | who counts the answers |
+//! | --- | --- | --- |
+//! | [`mi`] | the directory knows the owner; there are no copies to read | nobody |
+//! | [`mesi_two_level`] | the directory knows the owner or the readers | the cache that writes |
+//! | [`moesi_hammer`] | nobody: all caches are asked | the cache that asks |
+//! | [`moesi_amd`] | nobody: all caches are asked | the directory |
+//!
+//! In all of them the directory does one transaction on a block at a time; what else comes for the block waits. None
+//! needs a network that keeps messages in order. A store is performed when no other cache has a copy any more, a load
+//! when its data is there.
+
+pub(crate) mod engine;
+mod mesi_two_level;
+mod mi;
+mod moesi_amd;
+mod moesi_hammer;
+mod reach;
+mod table;
+
+use std::fmt;
+
+pub use engine::{MAX_CACHES, MAX_WORDS};
+pub use reach::{Explored, explore};
+pub use table::{Action, Event, ProtocolRow, State, Table};
+
+/// The protocols by name.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs)]
+#[non_exhaustive]
+pub enum Name {
+    Mi,
+    MesiTwoLevel,
+    MoesiHammer,
+    MoesiAmd,
+}
+
+impl Name {
+    /// All protocols.
+    pub const ALL: [Self; 4] = [Self::Mi, Self::MesiTwoLevel, Self::MoesiHammer, Self::MoesiAmd];
+
+    /// The name as the command takes it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mi => "mi",
+            Self::MesiTwoLevel => "mesi-two-level",
+            Self::MoesiHammer => "moesi-hammer",
+            Self::MoesiAmd => "moesi-amd",
+        }
+    }
+
+    /// What it is, in a few words.
+    pub const fn summary(self) -> &'static str {
+        match self {
+            Self::Mi => "A directory with one owner; every copy may be written",
+            Self::MesiTwoLevel => "A directory that knows the readers; the writer counts acknowledgements",
+            Self::MoesiHammer => "Every request asks all caches, which answer the requester",
+            Self::MoesiAmd => "Every request asks all caches, which answer the directory",
+        }
+    }
+
+    /// The protocol of this name; `mesi`, `hammer` and `amd` are short for it.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "mesi" => Some(Self::MesiTwoLevel),
+            "hammer" => Some(Self::MoesiHammer),
+            "amd" => Some(Self::MoesiAmd),
+            name => Self::ALL.into_iter().find(|it| it.name() == name),
+        }
+    }
+
+    /// Its tables, without mistakes.
+    pub fn protocol(self) -> Protocol {
+        match self {
+            Self::Mi => mi::protocol(),
+            Self::MesiTwoLevel => mesi_two_level::protocol(),
+            Self::MoesiHammer => moesi_hammer::protocol(),
+            Self::MoesiAmd => moesi_amd::protocol(),
+        }
+    }
+
+    /// The mistakes that can be made in it.
+    pub const fn bugs(self) -> &'static [Bug] {
+        match self {
+            Self::Mi => mi::BUGS,
+            Self::MesiTwoLevel => mesi_two_level::BUGS,
+            Self::MoesiHammer => moesi_hammer::BUGS,
+            Self::MoesiAmd => moesi_amd::BUGS,
+        }
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A protocol: its two tables.
+#[derive(Clone, Debug)]
+pub struct Protocol {
+    /// The table of the caches.
+    pub cache: Table,
+    /// The table of the directory.
+    pub directory: Table,
+    /// The first state of a block at the directory.
+    home: State,
+    /// Whether the directory knows the owner and the readers of a block.
+    knows_copies: bool,
+}
+
+/// A mistake in a protocol: some rows of its tables are changed.
+#[derive(Copy, Clone)]
+pub struct Bug {
+    /// Its name.
+    pub name: &'static str,
+    /// What goes wrong.
+    pub summary: &'static str,
+    apply: fn(&mut Protocol),
+}
+
+impl Bug {
+    /// Makes the mistake.
+    pub fn apply(&self, protocol: &mut Protocol) {
+        (self.apply)(protocol);
+    }
+}
+
+impl fmt::Debug for Bug {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cache\n{}\ndirectory\n{}", self.cache, self.directory)
+    }
+}

@@ -1,0 +1,179 @@
+//! The papers' ways to decide `sc`, `tso` and `pso`, by name, beside those of the product.
+//!
+//! A way only decides. The evidence, and the witness if one is wanted, come from the product's search: so every
+//! decision has a certificate, and a way that is wrong is found out.
+
+use history::Execution;
+use memory::research::{Choices, Frame, PairSolver, Saturated, Unsaturated, frame, open_pairs};
+use memory::{Budget, Checker, Options, Tactic};
+use model::{Decision, GaveUp, Model, Verdict};
+
+use crate::literal::Algorithm;
+use crate::{direct, frontier};
+
+/// All events in an order that explains the reads, or `None` if there is no such order.
+pub type Line = Result<Option<Vec<u32>>, GaveUp>;
+
+/// A strategy: one of the product's, or a way of a paper.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// One of the product's.
+    Product(memory::Strategy),
+    /// A way of a paper.
+    Paper(&'static Way),
+}
+
+/// A way of a paper to decide some models.
+#[derive(Debug)]
+pub struct Way {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// The models that it decides.
+    pub models: &'static [Model],
+    method: Method,
+}
+
+/// Ways are equal if they have the same name.
+impl PartialEq for Way {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Way {}
+
+#[derive(Copy, Clone, Debug)]
+enum Method {
+    /// As the paper writes it, from the execution on.
+    Literal(Algorithm),
+    /// A search in the frame of the model.
+    InFrame(fn(&Frame<'_>, &Budget) -> Line),
+    /// The saturation of the product, then a SAT solver over the pairs of writes that it leaves open.
+    AfterSaturation,
+    /// The partial store order of the product, `pww` or `wpww`, then a SAT solver over the pairs that it leaves open.
+    AfterPartialOrder,
+}
+
+const SC: &[Model] = &[Model::Sc];
+const TSO: &[Model] = &[Model::Tso];
+const PSO: &[Model] = &[Model::Pso];
+
+const fn literal(name: &'static str, models: &'static [Model], algorithm: Algorithm) -> Way {
+    Way { name, models, method: Method::Literal(algorithm) }
+}
+
+/// The ways: those of wSC and of GCC by the names in the papers, then those that only the product's saturation makes
+/// possible.
+pub static WAYS: [Way; 17] = [
+    literal("wsc+dbcop", SC, Algorithm::WscDbcop),
+    literal("wsc+enum", SC, Algorithm::WscEnum),
+    literal("ccm+enum", SC, Algorithm::ScCcmSat),
+    Way { name: "dbcop", models: SC, method: Method::InFrame(frontier::search) },
+    literal("sc-sat", SC, Algorithm::ScSat),
+    literal("sc-ccm+enum", SC, Algorithm::ScCcmEnum),
+    literal("sc-ccm+sat", SC, Algorithm::ScCcmSat),
+    literal("tso-sat", TSO, Algorithm::TsoSat),
+    literal("tso-ccm+enum", TSO, Algorithm::TsoCcmEnum),
+    literal("tso-ccm+sat", TSO, Algorithm::TsoCcmSat),
+    Way { name: "machine", models: &[Model::Tso, Model::Pso], method: Method::InFrame(frontier::search) },
+    Way { name: "sat", models: &[Model::Sc, Model::Tso, Model::Pso], method: Method::InFrame(direct::solve) },
+    Way { name: "wsc+sat", models: SC, method: Method::AfterSaturation },
+    Way { name: "wtso+sat", models: TSO, method: Method::AfterSaturation },
+    Way { name: "wpso+sat", models: PSO, method: Method::AfterSaturation },
+    Way { name: "ccm+sat", models: SC, method: Method::AfterPartialOrder },
+    Way { name: "wccm+sat", models: TSO, method: Method::AfterPartialOrder },
+];
+
+impl Strategy {
+    /// Every strategy, those of the product first.
+    pub fn all() -> impl Iterator<Item = Self> {
+        memory::Strategy::all().map(Self::Product).chain(WAYS.iter().map(Self::Paper))
+    }
+
+    /// The strategy of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let way = || WAYS.iter().find(|way| way.name == name).map(Self::Paper);
+        memory::Strategy::from_name(name).map(Self::Product).or_else(way)
+    }
+
+    /// The name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Product(strategy) => strategy.name(),
+            Self::Paper(way) => way.name,
+        }
+    }
+
+    /// Whether the strategy says how a model is decided.
+    pub fn speaks_of(self, model: Model) -> bool {
+        match self {
+            Self::Product(strategy) => strategy.speaks_of(model),
+            Self::Paper(way) => way.models.contains(&model),
+        }
+    }
+
+    /// Decides a model. One that the strategy does not speak of is decided as usual.
+    pub fn check(self, model: Model, execution: &Execution, options: &Options) -> Decision {
+        let mut checker = Checker::new(execution, options);
+        match self {
+            Self::Product(strategy) => checker.set_strategy(strategy),
+            Self::Paper(way) if way.models.contains(&model) => return way.check(model, execution, options, checker),
+            Self::Paper(_) => {}
+        }
+        checker.check(model)
+    }
+}
+
+impl Way {
+    fn check(&self, model: Model, execution: &Execution, options: &Options, mut checker: Checker<'_>) -> Decision {
+        let unknown = |reason| Decision { verdict: Verdict::Unknown, strategy: self.name, reason, evidence: None };
+        let by = |checker: &mut Checker<'_>, tactic| {
+            checker.set_strategy(memory::Strategy::Only(tactic));
+            checker.check(model)
+        };
+        // What a read, or a thread by itself, refutes has nothing to search.
+        for tactic in [Tactic::ReadsFrom, Tactic::Coherence] {
+            if memory::Strategy::Only(tactic).speaks_of(model) {
+                let decision = by(&mut checker, tactic);
+                if decision.verdict == Verdict::Violation {
+                    return decision;
+                }
+            }
+        }
+        let verdict = match self.allows(model, execution, &options.budget) {
+            Ok(true) => Verdict::Consistent,
+            Ok(false) => Verdict::Violation,
+            Err(why) => return unknown(Some(why.to_string())),
+        };
+        if verdict == Verdict::Consistent && !options.witness {
+            return Decision { verdict, strategy: self.name, reason: None, evidence: None };
+        }
+        let proved = by(&mut checker, Tactic::Search);
+        match proved.verdict {
+            Verdict::Unknown => unknown(proved.reason),
+            found if found != verdict => {
+                unknown(Some(format!("it is a {}; the search says otherwise", verdict.name())))
+            }
+            _ => Decision { strategy: self.name, ..proved },
+        }
+    }
+
+    /// Whether the model allows an execution that neither a read from thin air nor a thread by itself refutes.
+    fn allows(&self, model: Model, execution: &Execution, budget: &Budget) -> Result<bool, GaveUp> {
+        let Some(frame) = frame(model, execution) else { return Ok(false) };
+        let solve = |choices: &Choices<'_>| Ok(PairSolver::new(choices, budget).solve(None)?.is_some());
+        match self.method {
+            Method::Literal(algorithm) => algorithm.decide(execution, budget),
+            Method::InFrame(search) => Ok(search(&frame, budget)?.is_some()),
+            Method::AfterSaturation => match Saturated::new(&frame, budget) {
+                Ok(saturated) => solve(&Choices::after_saturation(&frame, &saturated)?),
+                Err(Unsaturated::GaveUp(why)) => Err(why),
+                Err(_) => Ok(false),
+            },
+            Method::AfterPartialOrder => match open_pairs(execution, &frame, budget)? {
+                Some(choices) => solve(&choices),
+                None => Ok(false),
+            },
+        }
+    }
+}

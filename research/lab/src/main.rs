@@ -1,0 +1,308 @@
+//! The command `lab`.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use baseline::Strategy;
+use clap::{Parser, Subcommand};
+use history::Execution;
+use lab::trial::{Grid, Point};
+use lab::{Options, Scale};
+use memory::Knobs;
+use model::{Model, Verdict};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Rerun the experiments of the papers that Seriatim follows
+#[derive(Parser)]
+#[command(name = "lab", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run experiments: the algorithms of the papers take turns with Seriatim on the same histories
+    ///
+    /// Prints tables, and one line for each experiment that says whether the claim of the paper holds here. Writes
+    /// NAME.csv with all values, plots pictures/NAME.svg, and report.md. What was measured is kept in NAME.state as the
+    /// run goes on, so a run may be stopped and resumed.
+    Paper(Paper),
+
+    /// Put the results of finished runs on the pages of results in a folder of documentation
+    ///
+    /// What follows the heading "Results" on experiments.md, experiments-mr.md and experiments-rf.md is replaced, and
+    /// so are the plots in pictures/. Every experiment must have a finished run in one of the folders.
+    Pages(Pages),
+
+    /// Check histories by one strategy alone, the papers' slow ones among them, or with other knobs
+    ///
+    /// Prints one line for each history and model: the verdict, and the tactic that decided. The status is 1 if a model
+    /// is violated.
+    Check(Check),
+
+    /// List the knobs of the memory engines, with their values and units
+    Knobs,
+
+    /// Measure the heuristics of the memory engines on a grid of generated histories, each against the same without it
+    ///
+    /// Prints for each heuristic where it wins most and where it loses most, in time of the processor or in memory, and
+    /// whether it stays by the rule. All values go to a file.
+    Trial(Trial),
+
+    /// Decide one point of a trial once, and print what that cost
+    #[command(hide = true)]
+    Sample(Sample),
+}
+
+#[derive(clap::Args)]
+struct Check {
+    /// Files to check
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+
+    /// The models, separated by commas
+    #[arg(short, long, value_name = "MODEL", value_delimiter = ',', default_value = "sc", value_parser = model)]
+    model: Vec<Model>,
+
+    /// The strategy: `auto`, the name of one tactic, or of a paper's way, such as `wsc+dbcop`
+    #[arg(long, value_name = "STRATEGY", default_value = "auto", value_parser = strategy)]
+    strategy: Strategy,
+
+    /// Give up on a model after this many seconds
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    timeout: Duration,
+
+    /// Set a knob: NAME=VALUE. `lab knobs` lists them
+    #[arg(long = "knob", value_name = "NAME=VALUE")]
+    knobs: Vec<String>,
+}
+
+#[derive(clap::Args)]
+struct Trial {
+    /// The machines
+    #[arg(long, value_delimiter = ',', default_value = "sc,tso,pso", value_parser = model)]
+    machines: Vec<Model>,
+
+    /// How many threads
+    #[arg(long, value_delimiter = ',', default_value = "2,4,16,64,256")]
+    threads: Vec<u32>,
+
+    /// How many locations
+    #[arg(long, value_delimiter = ',', default_value = "8,64,1000,10000")]
+    locations: Vec<u32>,
+
+    /// How many operations
+    #[arg(long, value_delimiter = ',', default_value = "10000,100000,500000")]
+    operations: Vec<u32>,
+
+    /// How many reads are perturbed
+    #[arg(long, value_delimiter = ',', default_value = "0,1")]
+    perturbed: Vec<u32>,
+
+    /// The heuristics; `none` measures only the default and the plain search
+    #[arg(long, value_delimiter = ',', default_values_t = lab::trial::names().map(str::to_owned))]
+    heuristics: Vec<String>,
+
+    /// How often each contender is measured
+    #[arg(long, default_value_t = 3)]
+    rounds: u32,
+
+    /// The time limit of one decision, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    limit: Duration,
+
+    /// Where all random choices start
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    /// Where all values are written
+    #[arg(long, value_name = "FILE", default_value = "trial.csv")]
+    out: PathBuf,
+}
+
+#[derive(clap::Args)]
+struct Sample {
+    #[arg(value_parser = |text: &str| Point::parse(text).ok_or("not a point"))]
+    point: Point,
+    #[arg(long)]
+    strategy: Option<String>,
+    #[arg(long = "knob")]
+    knobs: Vec<String>,
+    #[arg(long, value_parser = seconds)]
+    limit: Duration,
+}
+
+fn model(name: &str) -> Result<Model, String> {
+    Model::from_name(name).ok_or_else(|| format!("there is no model {name:?}"))
+}
+
+fn strategy(name: &str) -> Result<Strategy, String> {
+    Strategy::from_name(name).ok_or_else(|| {
+        let names: Vec<&str> = Strategy::all().map(Strategy::name).collect();
+        format!("the strategies are {}", names.join(", "))
+    })
+}
+
+/// The knobs of the flags `--knob`.
+fn knobs(flags: &[String]) -> Result<Knobs, String> {
+    let mut knobs = Knobs::default();
+    for flag in flags {
+        let (name, value) = flag.split_once('=').ok_or_else(|| format!("{flag:?} is not NAME=VALUE"))?;
+        knobs.set(name, value).map_err(|error| error.to_string())?;
+    }
+    Ok(knobs)
+}
+
+/// Checks histories, and prints the verdicts. The answer is whether a model is violated.
+fn check(flags: &Check) -> Result<bool, String> {
+    let knobs = knobs(&flags.knobs)?;
+    let mut is_violated = false;
+    for file in &flags.files {
+        let name = file.display();
+        for (at, history) in format::load_all(file).map_err(|error| format!("{name}: {error}"))?.enumerate() {
+            let history = history.map_err(|error| format!("{name}#{at}: {error}"))?;
+            let execution = Execution::from_history(&history).map_err(|error| format!("{name}#{at}: {error}"))?;
+            for &model in &flags.model {
+                let budget = memory::Budget::default().timeout(flags.timeout);
+                let options = memory::Options { budget, knobs, ..Default::default() };
+                let decision = flags.strategy.check(model, &execution, &options);
+                is_violated |= decision.verdict == Verdict::Violation;
+                println!("{name}#{at}: {model}: {} ({})", decision.verdict.name(), decision.strategy);
+            }
+        }
+    }
+    Ok(is_violated)
+}
+
+/// Runs a trial: the table is printed, and the values are written to a file as they are measured.
+fn try_heuristics(flags: Trial) -> Result<(), String> {
+    let Trial { machines, threads, locations, operations, perturbed, heuristics, rounds, limit, seed, out } = flags;
+    let is_known = |name: &&String| *name != "none" && !lab::trial::names().any(|known| known == name.as_str());
+    if let Some(name) = heuristics.iter().find(is_known) {
+        return Err(format!("there is no heuristic {name:?}"));
+    }
+    let grid = Grid { machines, threads, locations, operations, perturbed, heuristics, rounds, limit, seed };
+    let command = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut file = File::create(&out).map_err(|error| format!("{}: {error}", out.display()))?;
+    let mut failure = None;
+    let table = lab::trial::run(&grid, &command, &mut |line| {
+        if let Err(error) = writeln!(file, "{line}") {
+            failure.get_or_insert(error);
+        }
+    })?;
+    print!("{table}");
+    failure.map_or(Ok(()), |error| Err(format!("{}: {error}", out.display())))
+}
+
+#[derive(clap::Args)]
+struct Pages {
+    /// The folders of the runs, as `--out` of `paper` named them
+    #[arg(required = true)]
+    runs: Vec<PathBuf>,
+
+    /// The folder of the pages
+    #[arg(long, value_name = "DIR", default_value = "research/docs")]
+    docs: PathBuf,
+
+    /// What is to be said of the runs, beside the machine
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    note: String,
+}
+
+#[derive(clap::Args)]
+struct Paper {
+    /// An experiment, a paper (all its experiments), or `all`. `list` prints the names
+    name: String,
+
+    /// Run everything small: all experiments together in three minutes
+    #[arg(long)]
+    quick: bool,
+
+    /// Write the results into this folder
+    #[arg(long, value_name = "DIR", default_value = "experiments")]
+    out: PathBuf,
+
+    /// Where all random choices start
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    /// Go on with a run that was stopped
+    #[arg(long)]
+    resume: bool,
+
+    /// Measure this percentage of the papers' numbers of samples
+    #[arg(long, value_name = "PERCENT", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100))]
+    share: u32,
+
+    /// The time limit of one algorithm for one history, in seconds, instead of that of the experiment
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    limit: Option<Duration>,
+
+    /// Where violations are made by changing reads: how far the new write may be from the old one, in writes of the
+    /// location
+    #[arg(long, value_name = "WRITES", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
+    distance: u32,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().map_err(|error| error.to_string())?;
+    let is_good = seconds > 0.0;
+    Duration::try_from_secs_f64(seconds).ok().filter(|_| is_good).ok_or_else(|| "not a time".to_owned())
+}
+
+fn main() -> ExitCode {
+    match Arguments::parse().command {
+        Command::Paper(paper) => run(paper),
+        Command::Pages(Pages { runs, docs, note }) => told(lab::pages(&runs, &docs, &note)),
+        Command::Check(flags) => match check(&flags) {
+            Ok(is_violated) => ExitCode::from(u8::from(is_violated)),
+            Err(error) => told(Err(error)),
+        },
+        Command::Knobs => {
+            for knob in Knobs::ALL {
+                let value = Knobs::default().get(knob.name).unwrap_or_default();
+                println!("{:<32} {value:>12} {}", knob.name, knob.unit);
+            }
+            ExitCode::SUCCESS
+        }
+        Command::Trial(flags) => told(try_heuristics(flags)),
+        Command::Sample(Sample { point, strategy, knobs: flags, limit }) => {
+            let sample = knobs(&flags).and_then(|knobs| lab::trial::sample(point, strategy.as_deref(), knobs, limit));
+            told(sample.map(|line| println!("{line}")))
+        }
+    }
+}
+
+fn told(result: Result<(), String>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("lab: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(paper: Paper) -> ExitCode {
+    if paper.name == "list" {
+        for experiment in lab::papers::all() {
+            let about = experiment.about();
+            println!("{:<16} {} {}: {}", about.name, about.paper, about.figure, about.title);
+        }
+        return ExitCode::SUCCESS;
+    }
+    let Some(experiments) = lab::select(&paper.name) else {
+        eprintln!("lab: there is no experiment and no paper {:?}; `lab paper list` names them", paper.name);
+        return ExitCode::from(2);
+    };
+    let Paper { quick, share, limit, distance, seed, .. } = paper;
+    let scale = Scale { is_quick: quick, share, limit, distance, seed };
+    let options = Options { scale, folder: paper.out, resume: paper.resume, progress: true };
+    told(lab::run(experiments, &options, &mut |text| print!("{text}")).map(|_| ()))
+}

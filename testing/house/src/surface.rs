@@ -1,0 +1,94 @@
+//! The public surface of a crate, read from its source.
+//!
+//! An item is public if it is written `pub` and stands in a module that can be reached: the root, and each `pub mod` of
+//! a module that can be reached. `pub use` is an item of its own, so an item of a private module counts where it is
+//! offered. Methods count with their type, fields do not: a field is changed together with its type. Tests, and what
+//! stands behind the feature `research`, do not count.
+//!
+//! The reading is by lines, as rustfmt writes them. It needs no compiler, and a new item always shows.
+
+use std::path::Path;
+
+use crate::{Crate, read};
+
+/// The public items of a crate, one a line, in the order of the source.
+pub fn of(room: &Crate) -> Vec<String> {
+    let mut items = Vec::new();
+    module(&room.folder.join("src"), &room.folder.join("src/lib.rs"), &room.name, &mut items);
+    items
+}
+
+/// Adds the items of the module in `file`, whose submodules stand in `folder`.
+fn module(folder: &Path, file: &Path, path: &str, items: &mut Vec<String>) {
+    if !file.exists() {
+        return;
+    }
+    let text = read(file);
+    let mut is_for_research = false;
+    let mut owner = None;
+    for line in text.lines() {
+        if line.starts_with("#[cfg(test)]") {
+            break;
+        }
+        if line.trim_start().starts_with("#[cfg(feature = \"research\")]") {
+            is_for_research = true;
+            continue;
+        }
+        if line.trim_start().starts_with('#') || line.trim_start().starts_with("//") {
+            continue;
+        }
+        let is_skipped = std::mem::take(&mut is_for_research);
+        if let Some(head) = line.strip_prefix("impl") {
+            owner = (!head.contains(" for ")).then(|| type_of(head)).flatten();
+        } else if line.starts_with('}') {
+            owner = None;
+        }
+        let Some(item) = item(line).filter(|_| !is_skipped) else { continue };
+        match (&owner, line.starts_with("    ")) {
+            (Some(owner), true) if item.starts_with("fn ") || item.starts_with("const ") => {
+                items.push(format!("{path}::{owner}: {item}"));
+            }
+            (_, true) => {}
+            (_, false) => {
+                if let Some(name) = item.strip_prefix("mod ") {
+                    let (own, nested) = (folder.join(format!("{name}.rs")), folder.join(name));
+                    let path = format!("{path}::{name}");
+                    items.push(path.clone());
+                    let file = if own.exists() { own } else { nested.join("mod.rs") };
+                    module(&nested, &file, &path, items);
+                } else {
+                    items.push(format!("{path}: {item}"));
+                }
+            }
+        }
+    }
+}
+
+/// The type of `impl<'a> Name<'a> {`.
+fn type_of(head: &str) -> Option<String> {
+    let mut depth = 0;
+    let mut rest = String::new();
+    for character in head.chars() {
+        match character {
+            '<' => depth += 1,
+            '>' => depth -= 1,
+            _ if depth == 0 => rest.push(character),
+            _ => {}
+        }
+    }
+    rest.split_whitespace().next().map(|name| name.trim_end_matches('{').to_owned())
+}
+
+/// The kind and the name of a public item, such as `fn check`, or what a `pub use` offers.
+fn item(line: &str) -> Option<String> {
+    let rest = line.trim_start().strip_prefix("pub ")?;
+    if let Some(used) = rest.strip_prefix("use ") {
+        return Some(format!("use {}", used.trim_end_matches(';')));
+    }
+    let words: Vec<&str> = rest.split(|c: char| c.is_whitespace() || "(<:;={".contains(c)).collect();
+    let kinds = ["fn", "struct", "enum", "trait", "type", "mod", "static", "union", "macro"];
+    if let Some(at) = words.iter().position(|word| kinds.contains(word)) {
+        return words.get(at + 1).map(|name| format!("{} {name}", words[at]));
+    }
+    (words[0] == "const").then(|| format!("const {}", words[1]))
+}
