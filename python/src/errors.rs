@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::{PyErr, create_exception};
-use seriatim::history::format::InputError as Bad;
+use seriatim::format::InputError as Bad;
 use seriatim::{Misfit, ReadError};
 
 create_exception!(

@@ -32,7 +32,7 @@ pub(crate) fn generate_memory(
             return Err(PyValueError::new_err(format!("there is no machine {other}, only {known}")));
         }
     };
-    let config = memory::Config {
+    let config = memory::MemoryConfig {
         machine,
         threads,
         operations,
@@ -42,7 +42,7 @@ pub(crate) fn generate_memory(
         fences,
         perturb,
         seed,
-        ..memory::Config::default()
+        ..memory::MemoryConfig::default()
     };
     if let Some(fault) = config.fault() {
         return Err(PyValueError::new_err(fault));
@@ -74,7 +74,7 @@ pub(crate) fn generate_object(
             return Err(PyValueError::new_err(format!("there is no fault {other}, only {known}")));
         }
     };
-    let config = object::Config {
+    let config = object::ObjectConfig {
         threads,
         operations,
         values,
@@ -83,7 +83,7 @@ pub(crate) fn generate_object(
         fault,
         shows: fault.is_some(),
         seed,
-        ..object::Config::new(named_object(object)?)
+        ..object::ObjectConfig::new(named_object(object)?)
     };
     if let Some(misfit) = config.misfit() {
         return Err(PyValueError::new_err(misfit));

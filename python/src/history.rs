@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use seriatim::history::format::{self, Format, ReadOptions, Writer};
+use seriatim::format::{self, Format, ReadOptions, Writer};
 use seriatim::history::{Object, OperationId};
 
 use crate::errors;
@@ -62,7 +62,7 @@ impl History {
     /// The names of the processes.
     #[getter]
     fn processes(&self) -> Vec<String> {
-        self.inner.processes().iter().map(|&name| self.inner.show(name)).collect()
+        self.inner.processes().iter().map(|&name| self.inner.words().show_process(name)).collect()
     }
 
     /// The operations, each in one line as the text format shows it.
@@ -95,7 +95,7 @@ pub(crate) fn read_options(
     initial: Option<String>,
 ) -> PyResult<ReadOptions> {
     let format = format.map(named_format).transpose()?;
-    Ok(ReadOptions { format, object: object.map(named_object).transpose()?, initial })
+    Ok(ReadOptions { format, object: object.map(named_object).transpose()?, initial, ..ReadOptions::default() })
 }
 
 /// All histories of a file or of bytes. Exactly one of `path` and `content` is given.

@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use seriatim::history::format::stream::{Item, Stream};
+use seriatim::format::stream::{Item, Stream};
 use seriatim::monitor::Progress;
 use seriatim::{Wanted, Watch};
 

@@ -2,26 +2,19 @@
 //!
 //! Work is first tried for a moment, on the thread that asks. Most checks are over by then. If not, it starts again in
 //! a thread of its own, and the thread that asked looks for signals. If one raises an exception, as an interrupt from
-//! the keyboard does, all engines are stopped, and the exception is raised. The engines of other threads stop, too;
-//! these threads notice, and ask again.
+//! the keyboard does, the work is cancelled, and the exception is raised. What other threads check goes on.
 
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use seriatim::certificate::limits;
+use seriatim::{Cancel, Options};
 
 /// How long work is tried on the thread that asks.
 const MOMENT: Duration = Duration::from_millis(20);
 /// How often the thread that asks looks for signals.
 const LOOK: Duration = Duration::from_millis(50);
-/// A time limit that nobody reaches.
-const NEVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
-
-/// How many times all engines were stopped.
-static STOPS: AtomicU64 = AtomicU64::new(0);
 
 /// A time limit in seconds, as Python states it.
 pub(crate) fn limit(seconds: Option<f64>) -> PyResult<Option<Duration>> {
@@ -32,28 +25,36 @@ pub(crate) fn limit(seconds: Option<f64>) -> PyResult<Option<Duration>> {
     Ok(Duration::try_from_secs_f64(seconds).ok())
 }
 
-/// Runs `work` with this time limit. It is given a time limit and says whether it gave up: then it may be asked again.
+/// Runs `work` with this time limit. It is given options with a limit, and says whether it gave up: then it may be asked
+/// again.
 pub(crate) fn run<T: Send>(
     py: Python<'_>,
     limit: Option<Duration>,
-    work: impl Fn(Duration) -> (T, bool) + Sync + Send,
+    work: impl Fn(Options) -> (T, bool) + Sync + Send,
 ) -> PyResult<T> {
-    let limit = limit.unwrap_or(NEVER);
-    let begun = STOPS.load(SeqCst);
-    let (done, gave_up) = py.detach(|| work(limit.min(MOMENT)));
-    if !gave_up || (limit <= MOMENT && begun == STOPS.load(SeqCst)) {
+    let moment = limit.map_or(MOMENT, |limit| limit.min(MOMENT));
+    let (done, gave_up) = py.detach(|| work(Options::default().timeout(moment)));
+    if !gave_up || limit == Some(moment) {
         return Ok(done);
     }
-    loop {
-        let begun = STOPS.load(SeqCst);
-        let (done, gave_up) = py.detach(|| with_signals(|| work(limit)))?;
-        if !gave_up || begun == STOPS.load(SeqCst) {
-            return Ok(done);
-        }
-    }
+    run_at_length(py, limit, |options| work(options).0)
 }
 
-fn with_signals<T: Send>(work: impl FnOnce() -> T + Send) -> PyResult<T> {
+/// Runs `work` with this time limit, in a thread of its own.
+pub(crate) fn run_at_length<T: Send>(
+    py: Python<'_>,
+    limit: Option<Duration>,
+    work: impl Fn(Options) -> T + Sync + Send,
+) -> PyResult<T> {
+    let cancel = Cancel::new();
+    let mut options = Options::default().cancel(&cancel);
+    if let Some(limit) = limit {
+        options = options.timeout(limit);
+    }
+    py.detach(|| with_signals(&cancel, || work(options)))
+}
+
+fn with_signals<T: Send>(cancel: &Cancel, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     thread::scope(|scope| {
         let (send, receive) = channel();
         let worker = scope.spawn(move || {
@@ -70,15 +71,11 @@ fn with_signals<T: Send>(work: impl FnOnce() -> T + Send) -> PyResult<T> {
                 let looked = Python::attach(|py| py.check_signals());
                 raised = looked;
                 if raised.is_err() {
-                    STOPS.fetch_add(1, SeqCst);
-                    limits::stop();
+                    cancel.cancel();
                 }
             }
         }
         let done = worker.join();
-        if raised.is_err() {
-            limits::go_on();
-        }
         raised?;
         Ok(done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })

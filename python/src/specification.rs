@@ -8,12 +8,11 @@
 use std::cell::RefCell;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
-use std::time::Instant;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use seriatim::certificate::Interrupt;
+use seriatim::model::Budget;
 use seriatim::object::{Options, Recorded, Sequential, check_calls, recorded};
 use seriatim::{Decision, Model};
 
@@ -134,7 +133,7 @@ pub(crate) fn check_specification(
     let initial = Key::new(specification.call_method0("init")?)?;
     let specification = Specification { py, step: specification.getattr("step")?, initial };
     let limit = patience::limit(timeout)?;
-    let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
+    let budget = limit.map_or(Budget::UNLIMITED, |limit| Budget::default().timeout(limit));
     RAISED.set(None);
     let value = |text: &str| decode.call1((text,));
     let read = |call: &Recorded| {
@@ -155,7 +154,7 @@ pub(crate) fn check_specification(
         return Err(error);
     }
     let calls = calls.map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let options = Options { witness: true, interrupt: Interrupt::at(deadline), ..Options::default() };
+    let options = Options { witness: true, budget, ..Options::default() };
     let decided = check_calls(&specification, &calls, &options);
     if let Some(error) = RAISED.take() {
         return Err(error);

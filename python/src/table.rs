@@ -26,13 +26,13 @@ use arrow_schema::DataType;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
-use seriatim::history::format::{self, Format, ReadOptions};
+use seriatim::format::{self, Format, ReadOptions};
 
 use crate::errors::{self, InputError};
 use crate::history::{History, named_object};
 
 /// The columns that become fields of a line.
-const FIELDS: [&str; 10] = ["process", "type", "f", "key", "value", "time", "order", "id", "from", "po"];
+const FIELDS: [&str; 11] = ["process", "type", "f", "key", "value", "time", "order", "id", "from", "po", "size"];
 
 /// What is wrong with a cell.
 struct BadCell {
@@ -51,8 +51,12 @@ pub(crate) fn histories_of_table(
     initial: Option<String>,
 ) -> PyResult<Vec<History>> {
     let batches = batches(table)?;
-    let options =
-        ReadOptions { format: Some(Format::JsonLines), object: object.map(named_object).transpose()?, initial };
+    let options = ReadOptions {
+        format: Some(Format::JsonLines),
+        object: object.map(named_object).transpose()?,
+        initial,
+        ..ReadOptions::default()
+    };
     let texts = py.detach(|| texts(&batches)).map_err(|bad| {
         let raised = InputError::new_err(format!("row {}, column {}: {}", bad.row, bad.column, bad.message));
         let value = raised.value(py);
@@ -199,7 +203,7 @@ impl Cells<'_> {
         let (call, end) = (self.moment("call")?, self.moment("return")?);
         let kind = self.get("type")?;
         let kind = kind.as_deref().map_or("ok", |kind| kind.trim_matches('"'));
-        let mut called = self.fields(&["process", "f", "key", "value", "time", "order", "id", "from", "po"])?;
+        let mut called = self.fields(&["process", "f", "key", "value", "time", "order", "id", "from", "po", "size"])?;
         let is_mixed = events.last().is_some_and(|event| event.has_call != call.is_some());
         if is_mixed || (call.is_none() && end.is_some()) {
             return Err(self.bad("call", "this is null, and is not in other rows of the history"));

@@ -74,8 +74,7 @@ impl Verdict {
         if self.decision.verdict != seriatim::Verdict::Consistent {
             return Ok(None);
         }
-        let options = Options::default().witness(true);
-        let decided = decide(py, &self.history, self.decision.model, options, self.limit)?;
+        let decided = decide(py, &self.history, self.decision.model, self.limit, |options| options.witness(true))?;
         let decision = decided.map_err(|misfit| errors::of_misfit(py, &misfit))?;
         let certificate = decision.certificate(self.number, &self.history);
         Ok(certificate.map(|certificate| certificate.to_json(&self.history)))
@@ -112,8 +111,8 @@ impl Verdict {
     /// The page of the verdict, as `seriatim report` writes it: one file, for any browser.
     #[pyo3(signature = (name="history"))]
     fn page(&self, py: Python<'_>, name: &str) -> PyResult<String> {
-        let page = patience::run(py, self.limit, |limit| {
-            let options = Options::default().witness(true).timeout(limit);
+        let page = patience::run_at_length(py, self.limit, |options| {
+            let options = options.witness(true);
             let mut page = Vec::new();
             let decision = if self.decision.verdict == seriatim::Verdict::Consistent {
                 seriatim::check(&self.history, self.decision.model, &options).ok()
@@ -124,7 +123,7 @@ impl Verdict {
             let findings = seriatim::Findings::of(&self.history, decision, &options);
             let command = format!("seriatim check --model {} {name}", self.model());
             let written = seriatim::write_page(&self.history, decision, &findings, name, &command, &mut page);
-            (written.map(|()| page), false)
+            written.map(|()| page)
         })?;
         String::from_utf8(page?).map_err(|error| PyValueError::new_err(error.to_string()))
     }
@@ -143,11 +142,11 @@ fn decide(
     py: Python<'_>,
     history: &seriatim::History,
     model: Model,
-    options: Options,
     limit: Option<Duration>,
+    with: impl Fn(Options) -> Options + Sync + Send,
 ) -> PyResult<Result<Decision, Misfit>> {
-    patience::run(py, limit, |limit| {
-        let decided = seriatim::check(history, model, &options.timeout(limit));
+    patience::run(py, limit, |options| {
+        let decided = seriatim::check(history, model, &with(options));
         let gave_up = decided.as_ref().is_ok_and(|decision| decision.verdict == seriatim::Verdict::Unknown);
         (decided, gave_up)
     })
@@ -177,7 +176,7 @@ pub(crate) fn check(
 ) -> PyResult<Verdict> {
     let model = model_of(model, &history.inner)?;
     let limit = patience::limit(timeout)?;
-    let decided = decide(py, &history.inner, model, Options::default().unique(unique), limit)?;
+    let decided = decide(py, &history.inner, model, limit, |options| options.unique(unique))?;
     let decision = decided.map_err(|misfit| errors::of_misfit(py, &misfit))?;
     Ok(Verdict { history: Arc::clone(&history.inner), number: history.number, decision, limit })
 }
@@ -200,8 +199,9 @@ pub(crate) fn check_all(
     let models: Vec<Model> = inputs.iter().map(|(history, _)| model_of(model, history)).collect::<PyResult<_>>()?;
     let jobs = jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)).clamp(1, 256);
     let decided: Vec<Mutex<Option<Result<Decision, Misfit>>>> = inputs.iter().map(|_| Mutex::new(None)).collect();
-    // All that is not decided is decided: a round that was stopped begins where it was.
-    patience::run(py, limit, |limit| {
+    // What the first, short round left undecided is decided in the second.
+    patience::run(py, limit, |options| {
+        let options = options.unique(unique);
         let next = AtomicUsize::new(0);
         let gave_up = AtomicUsize::new(0);
         let work = || {
@@ -213,7 +213,6 @@ pub(crate) fn check_all(
                 if place.as_ref().is_some_and(|it| !is_open(it)) {
                     continue;
                 }
-                let options = Options::default().unique(unique).timeout(limit);
                 let answer = seriatim::check(&inputs[at].0, models[at], &options);
                 gave_up.fetch_add(usize::from(is_open(&answer)), Relaxed);
                 *place = Some(answer);
@@ -251,8 +250,8 @@ pub struct Place {
 #[pyo3(signature = (history, timeout=Some(60.0), unique=false))]
 pub(crate) fn classify(py: Python<'_>, history: &History, timeout: Option<f64>, unique: bool) -> PyResult<Place> {
     let limit = patience::limit(timeout)?;
-    let classified = patience::run(py, limit, |limit| {
-        let classified = seriatim::classify(&history.inner, &Options::default().unique(unique).timeout(limit));
+    let classified = patience::run(py, limit, |options| {
+        let classified = seriatim::classify(&history.inner, &options.unique(unique));
         let gave_up = classified.as_ref().is_ok_and(|it| it.with_verdict(seriatim::Verdict::Unknown).next().is_some());
         (classified, gave_up)
     })?;
@@ -283,8 +282,8 @@ pub struct Shrunk {
 pub(crate) fn shrink(py: Python<'_>, history: &History, model: Option<&str>, timeout: Option<f64>) -> PyResult<Shrunk> {
     let model = model_of(model, &history.inner)?;
     let limit = patience::limit(timeout)?;
-    let shrunk = patience::run(py, limit, |limit| {
-        let shrunk = seriatim::shrink(&history.inner, model, &Options::default().timeout(limit));
+    let shrunk = patience::run(py, limit, |options| {
+        let shrunk = seriatim::shrink(&history.inner, model, &options);
         let gave_up = match &shrunk {
             Ok(shrunk) => !shrunk.is_minimal,
             Err(ShrinkError::NoViolation(decision)) => decision.verdict == seriatim::Verdict::Unknown,

@@ -22,9 +22,9 @@ mod shim {
         }
     }
 }
-#[path = "../../../crates/explore/tests/programs/bugs.rs"]
+#[path = "../../../crates/program/explore/tests/programs/bugs.rs"]
 pub mod bugs;
-#[path = "../../../crates/explore/tests/programs/data.rs"]
+#[path = "../../../crates/program/explore/tests/programs/data.rs"]
 mod data;
-#[path = "../../../crates/explore/tests/programs/structures.rs"]
+#[path = "../../../crates/program/explore/tests/programs/structures.rs"]
 pub mod structures;
