@@ -14,13 +14,14 @@
 //! interleaving. The last kind of clause makes the formula cubic in the number of events. A formula that does not fit
 //! into memory is not written.
 
-use batsat::{Callbacks, Lit, Solver, SolverInterface, SolverOpts, lbool};
+use batsat::{Lit, Solver, SolverInterface, SolverOpts, lbool};
 use history::Execution;
 use history::execution::EventId;
 use model::GaveUp;
 
 use memory::Budget;
 use memory::research::Frame;
+use search::sat::Stop;
 
 use crate::strategy::Line;
 
@@ -33,20 +34,11 @@ enum Before {
     Open(Lit),
 }
 
-/// Stops the solver at the deadline.
-struct Watch(Budget);
-
-impl Callbacks for Watch {
-    fn stop(&self) -> bool {
-        self.0.is_due()
-    }
-}
-
 struct Encoding<'a, K> {
     execution: &'a Execution,
     /// Whether the first event is known to come before the second.
     known: K,
-    solver: Solver<Watch>,
+    solver: Solver<Stop>,
     /// By pair of events, row by row: the variable for whether the first event comes first. There is one if the order
     /// is not known and the first has the smaller number.
     variables: Vec<Lit>,
@@ -100,7 +92,7 @@ impl<'a, K: Fn(u32, u32) -> bool> Encoding<'a, K> {
     fn new(frame: &'a Frame<'_>, known: K, budget: &Budget) -> Result<Self, GaveUp> {
         let execution = frame.execution();
         let count = execution.len();
-        let mut solver = Solver::new(SolverOpts::default(), Watch(budget.clone()));
+        let mut solver = Solver::new(SolverOpts::default(), Stop::new(budget));
         budget.check_room(count.saturating_mul(count).saturating_mul(size_of::<Lit>()))?;
         let mut variables = vec![Lit::UNDEF; count * count];
         let mut open = vec![Vec::new(); count];

@@ -1,15 +1,17 @@
 //! Explanations of a saturated order: why an edge holds, and what a conflict rests on.
 //!
-//! Some edges of a [`Justified`] order are *asserted*: they were decided, or a clause asserted them because other pairs
-//! of events are in order. All others follow by the rules, each from a premise, which is a path over the chains, the
+//! Some edges of a [`Justified`](crate::Justified) order are *asserted*: they were decided, or a clause asserted them
+//! because other pairs of events are in order. All others follow by the rules, each from a premise, which is a path over the chains, the
 //! base, and edges of smaller numbers. Paths are not stored: [`cheapest_path`] finds them again. So an explanation goes
 //! from the latest edge to the earliest, and meets each edge once.
 
 use std::collections::{BTreeMap, BinaryHeap};
 
+use search::Lit;
+
 use crate::lanes::Lane;
 use crate::reasons::{Hops, cheapest_path};
-use crate::saturation::{Conflict, Derived, Mark, NONE, Rules, Saturation};
+use crate::saturation::{Conflict, Derived, NONE, Saturation};
 
 /// The premises of edges that follow by rules.
 pub trait Premises<L: Lane = u32>: Hops {
@@ -52,7 +54,7 @@ pub struct Explained<H> {
 
 impl<H: Copy> Explained<H> {
     /// All hops of its paths.
-    fn hops(&self) -> impl Iterator<Item = H> + '_ {
+    pub(crate) fn hops(&self) -> impl Iterator<Item = H> + '_ {
         let paths: &[Vec<H>] = match &self.because {
             Grounds::Rule(path) => std::slice::from_ref(path),
             Grounds::Decided => &[],
@@ -74,13 +76,13 @@ pub struct Explanation<H> {
 }
 
 impl<H> Explanation<H> {
-    /// The edges that were decided.
-    pub fn decided(&self) -> impl Iterator<Item = Derived> + '_ {
-        self.edges.iter().filter(|explained| matches!(explained.because, Grounds::Decided)).map(|it| it.edge)
+    /// The numbers of the edges that were decided.
+    pub(crate) fn decided(&self) -> impl Iterator<Item = u32> + '_ {
+        self.edges.iter().filter(|explained| matches!(explained.because, Grounds::Decided)).map(|it| it.number)
     }
 
     /// The numbers of the clauses that it uses.
-    pub fn uses(&self) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn uses(&self) -> impl Iterator<Item = u32> + '_ {
         self.edges.iter().filter_map(|explained| match explained.because {
             Grounds::Clause { number, .. } => Some(number),
             _ => None,
@@ -88,30 +90,25 @@ impl<H> Explanation<H> {
     }
 }
 
-/// Pairs of events that a clause asks for.
-#[derive(Clone, Debug)]
-pub struct ByClause {
-    /// The number of the clause.
-    pub number: u32,
-    /// The pairs: the first event of each is before the second.
-    pub others: Vec<(u32, u32)>,
-}
-
 /// An edge that was asserted. By a clause, or else it was decided.
 #[derive(Clone, Debug)]
-struct Asserted {
-    edge: u32,
-    by: Option<ByClause>,
+pub(crate) struct Asserted {
+    /// The literal that says so.
+    pub(crate) lit: Lit,
+    /// The number of the edge.
+    pub(crate) edge: u32,
+    /// The number of the clause, and the pairs of events that it asks for: the first event of each is before the second.
+    pub(crate) by: Option<(u32, Vec<(u32, u32)>)>,
 }
 
 /// Finds explanations in an order.
 pub struct Explainer<'a, P, L = u32> {
-    order: &'a Saturation<L>,
-    premises: &'a P,
+    pub(crate) order: &'a Saturation<L>,
+    pub(crate) premises: &'a P,
     /// The edges that were asserted, by their numbers.
-    asserted: &'a [Asserted],
+    pub(crate) asserted: &'a [Asserted],
     /// Edges of smaller numbers need no explanation. Paths use them as if they were of the base.
-    known: u32,
+    pub(crate) known: u32,
 }
 
 impl<'a, P: Premises<L>, L: Lane> Explainer<'a, P, L> {
@@ -154,7 +151,7 @@ impl<'a, P: Premises<L>, L: Lane> Explainer<'a, P, L> {
         let because = match asserted.map(|at| &self.asserted[at].by) {
             Err(_) => Grounds::Rule(self.premises.premise(edge, |from, to| self.path(from, to, number))),
             Ok(None) => Grounds::Decided,
-            Ok(Some(ByClause { number: clause, others })) => {
+            Ok(Some((clause, others))) => {
                 let others = others.iter().map(|&(from, to)| self.edge_or_path(from, to, number)).collect();
                 Grounds::Clause { number: *clause, others }
             }
@@ -164,7 +161,7 @@ impl<'a, P: Premises<L>, L: Lane> Explainer<'a, P, L> {
 
     /// The edges of some hops, and all edges that they depend on, in the order of their numbers. Those that are known
     /// are left out.
-    fn expand(&self, hops: impl Iterator<Item = P::Hop>) -> Vec<Explained<P::Hop>> {
+    pub(crate) fn expand(&self, hops: impl Iterator<Item = P::Hop>) -> Vec<Explained<P::Hop>> {
         let mut edges: BTreeMap<u32, Explained<P::Hop>> = BTreeMap::new();
         let mut wanted: BinaryHeap<u32> = hops.filter_map(P::number).collect();
         while let Some(number) = wanted.pop() {
@@ -193,84 +190,5 @@ impl<'a, P: Premises<L>, L: Lane> Explainer<'a, P, L> {
                 Explanation { edges: self.expand(bottom.hops()), cycle: Vec::new(), bottom: Some(bottom) }
             }
         }
-    }
-}
-
-/// A saturated order in which edges are asserted and taken back, and in which every edge can be explained.
-#[derive(Clone, Debug)]
-pub struct Justified<R, L = u32> {
-    order: Saturation<L>,
-    rules: R,
-    /// How many edges depend on nothing that was asserted.
-    known: u32,
-    /// The edges that were asserted, by their numbers.
-    asserted: Vec<Asserted>,
-}
-
-/// A state of a [`Justified`] order to come back to.
-#[derive(Copy, Clone, Debug)]
-pub struct State {
-    order: Mark,
-    asserted: usize,
-}
-
-impl<R: Rules<L>, L: Lane> Justified<R, L> {
-    /// An order in which nothing was asserted yet. All events have entered.
-    pub fn new(mut order: Saturation<L>, rules: R) -> Self {
-        order.record();
-        let known = order.edge_count() as u32;
-        Self { order, rules, known, asserted: Vec::new() }
-    }
-
-    /// The order.
-    #[inline]
-    pub fn order(&self) -> &Saturation<L> {
-        &self.order
-    }
-
-    /// The rules.
-    pub fn rules(&self) -> &R {
-        &self.rules
-    }
-
-    /// The order, when nothing will be asserted any more.
-    pub fn into_order(self) -> Saturation<L> {
-        self.order
-    }
-
-    /// The present state.
-    pub fn state(&self) -> State {
-        State { order: self.order.mark(), asserted: self.asserted.len() }
-    }
-
-    /// Takes back everything since a state.
-    pub fn undo(&mut self, state: State) {
-        self.order.undo(state.order);
-        self.asserted.truncate(state.asserted);
-    }
-
-    /// Asserts that an event is before another, which is not known yet, and closes the order.
-    pub fn assert(&mut self, from: u32, to: u32, by: Option<ByClause>) -> Result<(), Conflict> {
-        debug_assert!(!self.order.before(from, to), "what is asserted is new");
-        self.asserted.push(Asserted { edge: self.order.edge_count() as u32, by });
-        self.order.insert(Derived { from, to, reason: NONE }, &mut self.rules)
-    }
-
-    /// Explains a conflict, down to what was asserted, and to edges that depend on nothing that was asserted. The order
-    /// must be as the conflict left it.
-    pub fn explain<P: Premises<L>>(&self, premises: &P, conflict: Conflict) -> Explanation<P::Hop> {
-        let Self { order, known, asserted, .. } = self;
-        Explainer { order, premises, asserted, known: *known }.conflict(conflict)
-    }
-
-    /// The explanation with the edges that depend on nothing that was asserted.
-    pub fn whole<P: Premises<L>>(&self, premises: &P, explanation: &Explanation<P::Hop>) -> Explanation<P::Hop> {
-        let edges = explanation.edges.iter().chain(&explanation.bottom).flat_map(Explained::hops);
-        let is_known = |hop: &P::Hop| P::number(*hop).is_some_and(|number| number < self.known);
-        let hops = edges.chain(explanation.cycle.iter().copied()).filter(is_known);
-        let mut whole = explanation.clone();
-        whole.edges = Explainer::new(&self.order, premises).expand(hops);
-        whole.edges.extend_from_slice(&explanation.edges);
-        whole
     }
 }

@@ -13,16 +13,17 @@
 //! | an order in which all events can be done, or the cycle that forbids one | [`schedule()`] |
 //! | a shortest path between two events | [`path()`] |
 //! | a shortest cycle of a graph | [`Cycles`] |
-//! | what is nearest, where some edges cost nothing | [`Nearest`] |
+//! | what is nearest, where some edges cost nothing | [`ZeroOneQueue`] |
 //! | an order that is closed under rules, and whose last edges can be taken back | [`Saturation`] |
 //! | why an event is before another in that order | [`cheapest_path`] |
-//! | what a conflict of that order rests on | [`Justified`] |
+//! | what a search decides in that order, and what a conflict of it rests on | [`Justified`] |
 //! | lists of items by number, in one array | [`Rows`] |
 //!
 //! The crate does not know what an edge means.
 
 pub mod clocks;
 pub mod explain;
+pub mod justified;
 pub mod lanes;
 pub mod lists;
 pub mod path;
@@ -34,9 +35,10 @@ pub mod schedule;
 pub mod width;
 
 pub use clocks::{Clocks, join};
-pub use explain::{ByClause, Explained, Explainer, Explanation, Grounds, Justified, Premises};
+pub use explain::{Explained, Explainer, Explanation, Grounds, Premises};
+pub use justified::{Events, Items, Justified};
 pub use lists::{ClockLists, end_in};
-pub use path::{Cycles, Hop, Nearest, path};
+pub use path::{Cycles, Hop, ZeroOneQueue, path};
 pub use prefetch::prefetch;
 pub use reasons::{Hops, cheapest_path};
 pub use rows::Rows;

@@ -166,6 +166,29 @@ impl Cycles {
         cycle.reverse();
         Some(cycle)
     }
+
+    /// A shortest of the cycles through one of `begins`, the first of them. It is empty if there is none. Once one is
+    /// found, no more than `most` begins are tried, and none if it has two vertices. Those who call it have no edge from
+    /// a vertex to itself.
+    pub fn shortest_of_all<'a>(
+        &mut self,
+        begins: impl Iterator<Item = u32>,
+        most: usize,
+        successors: impl Fn(u32) -> &'a [u32],
+    ) -> Vec<u32> {
+        let mut shortest: Vec<u32> = Vec::new();
+        for (tried, begin) in begins.enumerate() {
+            if shortest.len() == 2 || (tried >= most && !shortest.is_empty()) {
+                break;
+            }
+            if let Some(cycle) = self.shortest(begin, &successors)
+                && (shortest.is_empty() || cycle.len() < shortest.len())
+            {
+                shortest = cycle;
+            }
+        }
+        shortest
+    }
 }
 
 /// The queue of a 0-1 breadth-first search: an edge costs nothing or one, and the nearest item comes first.
@@ -174,7 +197,7 @@ impl Cycles {
 /// first.
 ///
 /// ```
-/// let mut queue = order::Nearest::new("begin");
+/// let mut queue = order::ZeroOneQueue::new("begin");
 /// assert_eq!(queue.take(), Some("begin"));
 /// queue.add("one step away", false);
 /// queue.add("here for free", true);
@@ -183,11 +206,11 @@ impl Cycles {
 /// assert_eq!(queue.take(), None);
 /// ```
 #[derive(Clone, Debug)]
-pub struct Nearest<T> {
+pub struct ZeroOneQueue<T> {
     queue: VecDeque<T>,
 }
 
-impl<T> Nearest<T> {
+impl<T> ZeroOneQueue<T> {
     /// The queue at the begin of a search.
     pub fn new(begin: T) -> Self {
         Self { queue: VecDeque::from([begin]) }
@@ -297,7 +320,7 @@ mod tests {
         for bits in 0..1 << 16 {
             let graph = graph(4, bits);
             let cost = |from: u32, to: u32| (from + to) % 2;
-            let mut nearest = Nearest::new((0, 0));
+            let mut nearest = ZeroOneQueue::new((0, 0));
             let mut found = [None; 4];
             while let Some((at, length)) = nearest.take() {
                 if found[at as usize].is_some() {

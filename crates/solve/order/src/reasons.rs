@@ -8,7 +8,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::lanes::Lane;
-use crate::{Nearest, Saturation};
+use crate::{Saturation, ZeroOneQueue};
 
 /// How the hops of a path are named, and the base.
 pub trait Hops {
@@ -41,7 +41,7 @@ pub fn cheapest_path<H: Hops, L: Lane>(
     // By event that was reached: the next event of the path, and the hop to it.
     let mut onward: FxHashMap<u32, (u32, H::Hop)> = FxHashMap::default();
     let mut costs: FxHashMap<u32, u32> = FxHashMap::default();
-    let mut nearest = Nearest::new((to, 0u32));
+    let mut nearest = ZeroOneQueue::new((to, 0u32));
     costs.insert(to, 0);
     let mut found = from == to;
     while !found && let Some((event, cost)) = nearest.take() {

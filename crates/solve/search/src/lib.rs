@@ -26,6 +26,7 @@
 //! | [`lit`] | literals; variables for pairs |
 //! | [`mod@knobs`] | the numbers of an engine that a benchmark may set |
 //! | [`turns`] | steps, and turns of steps for portfolios |
+//! | `sat` | what stops a SAT solver, for engines that ask one instead |
 //!
 //! **Invariants.**
 //! - Each literal of the trail is entailed: by the theory, the clauses, and the decisions up to its level. So each
@@ -124,6 +125,8 @@
 mod clauses;
 pub mod knobs;
 pub mod lit;
+#[cfg(feature = "sat")]
+pub mod sat;
 pub mod solve;
 pub mod theory;
 pub mod turns;

@@ -1,4 +1,7 @@
 //! Literals, and variables that are made when they are first asked for.
+//!
+//! A literal is a variable or its negation, as one number: twice the variable, and one more for the negation. So the
+//! two literals of a variable differ in the last bit.
 
 use std::fmt;
 use std::ops::Not;

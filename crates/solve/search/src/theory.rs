@@ -1,4 +1,7 @@
-//! What a theory has to do.
+//! What a theory has to do: give literals a meaning, find what follows from them, explain conflicts, and decide.
+//!
+//! The [loop](crate::solve) asserts and takes back literals as on a stack. So a theory needs no more than a trail of
+//! what each assertion changed.
 
 use crate::{Lit, Steps};
 

@@ -1,4 +1,7 @@
 //! Steps, and turns of so many steps, for what is tried side by side.
+//!
+//! Who works takes steps; who asks gives them. Steps are counted, and not timed, so the same input has the same answer
+//! on every machine.
 
 use std::ops::ControlFlow;
 

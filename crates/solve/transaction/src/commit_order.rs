@@ -12,12 +12,12 @@ use std::cmp::Reverse;
 
 use model::transaction::TransactionDerivation;
 use model::{Budget, GaveUp};
-use order::explain::State;
+use order::justified::Checkpoint;
 use order::lanes::lanes;
 use order::saturation::Conflict;
-use order::{ByClause, Explainer, Explanation, Justified, Saturation};
+use order::{Explainer, Explanation, Items, Justified, Saturation};
 use rustc_hash::FxHashMap;
-use search::{Lemma, Lit, Next, Pairs, Refutation, Search, Steps, Theory, Why};
+use search::{Lemma, Lit, Next, Refutation, Search, Steps, Theory, Why};
 
 use crate::explain::{CommitHop, OfFrame, TransactionDerivationBuilder};
 use crate::frame::CommitFrame;
@@ -39,9 +39,7 @@ pub enum SaturatedOrder<'a> {
 pub struct CommitOrder<'a> {
     frame: &'a CommitFrame<'a>,
     budget: &'a Budget,
-    order: Justified<LevelRules<'a>>,
-    /// The pairs of writers that were asked for.
-    pairs: Pairs,
+    order: Justified<LevelRules<'a>, u32, Writers<'a>>,
     /// Filled when the first conflict is explained.
     reads: FxHashMap<u32, (u32, ExternalRead)>,
     /// By key: how often its pairs were part of a conflict.
@@ -56,6 +54,15 @@ pub struct CommitOrder<'a> {
     is_settled: bool,
     /// How many lemmas were learnt for which no step was taken.
     unpaid: u64,
+}
+
+/// A writer comes before another one of its key if its writes come before the anchor of the other.
+struct Writers<'a>(&'a CommitFrame<'a>);
+
+impl Items for Writers<'_> {
+    fn edge(&self, first: u32, second: u32) -> (u32, u32) {
+        (self.0.w(first), self.0.anchor(second))
+    }
 }
 
 /// Saturates the order of a frame.
@@ -95,8 +102,7 @@ pub fn saturate<'a>(frame: &'a CommitFrame<'a>, budget: &'a Budget) -> Result<Sa
     let theory = CommitOrder {
         frame,
         budget,
-        order: Justified::new(order, rules),
-        pairs: Pairs::default(),
+        order: Justified::new(order, rules, Writers(frame)),
         reads: FxHashMap::default(),
         activity: vec![0; frame.view.keys],
         keys: (0..frame.view.keys as u32).filter(is_shared).collect(),
@@ -116,17 +122,6 @@ impl CommitOrder<'_> {
         let whole = |lemma: &&Lemma<_>| self.order.whole(&premises, &lemma.proof);
         let build = |explanation| TransactionDerivationBuilder::build(self.frame, &explanation, &refutation.places);
         refutation.lemmas.iter().map(whole).map(build).collect()
-    }
-
-    /// The events of a pair of writers.
-    fn edge(&self, lit: Lit) -> (u32, u32) {
-        let (t, u) = self.pairs.of(lit);
-        (self.frame.w(t), self.frame.anchor(u))
-    }
-
-    /// Whether one writer of a key is before another.
-    fn before(&self, t: u32, u: u32) -> bool {
-        self.order.order().before(self.frame.w(t), self.frame.anchor(u))
     }
 
     /// The events in an order that extends the order: an event before another has a lesser clock.
@@ -158,12 +153,12 @@ impl CommitOrder<'_> {
         }
         while self.place < self.writers.len() {
             let (t, u) = (self.writers[self.place - 1], self.writers[self.place]);
-            if self.before(t, u) {
+            if self.order.before(t, u) {
                 self.place += 1;
                 continue;
             }
             self.is_settled = false;
-            if !self.before(u, t) {
+            if !self.order.before(u, t) {
                 return Some((t, u));
             }
             self.sort_writers();
@@ -177,33 +172,25 @@ impl Theory for CommitOrder<'_> {
     type Proof = Explanation<CommitHop>;
     /// The events in an order that is a witness.
     type Model = Vec<u32>;
-    type Mark = State;
+    type Mark = Checkpoint;
     type GaveUp = GaveUp;
 
-    fn mark(&self) -> State {
-        self.order.state()
+    fn mark(&self) -> Checkpoint {
+        self.order.mark()
     }
 
-    fn undo_to(&mut self, state: State) {
-        self.order.undo(state);
+    fn undo_to(&mut self, state: Checkpoint) {
+        self.order.undo_to(state);
         self.place = 0;
         self.is_settled = false;
     }
 
     fn assert(&mut self, lit: Lit, why: Why<'_>) -> Result<(), Conflict> {
-        let by = match why {
-            Why::Decided => None,
-            Why::Clause { number, others } => {
-                Some(ByClause { number, others: others.iter().map(|&other| self.edge(other)).collect() })
-            }
-        };
-        let (from, to) = self.edge(lit);
-        self.order.assert(from, to, by)
+        self.order.assert(lit, why)
     }
 
     fn holds(&self, lit: Lit) -> Option<bool> {
-        let (t, u) = self.pairs.of(lit);
-        if self.before(t, u) { Some(true) } else { self.before(u, t).then_some(false) }
+        self.order.holds(lit)
     }
 
     fn explain(&mut self, conflict: Conflict) -> Lemma<Explanation<CommitHop>> {
@@ -211,17 +198,15 @@ impl Theory for CommitOrder<'_> {
         if self.reads.is_empty() {
             self.reads = crate::explain::reads(view);
         }
-        let explanation = self.order.explain(&OfFrame { frame: self.frame, reads: &self.reads }, conflict);
-        let mut refuted = Vec::new();
-        for edge in explanation.decided() {
-            let [t, u] = [edge.from, edge.to].map(|event| self.frame.transaction(event).unwrap_or(0));
-            refuted.push(self.pairs.lit(t, u));
+        let lemma = self.order.explain(&OfFrame { frame: self.frame, reads: &self.reads }, conflict);
+        for &lit in &lemma.refuted {
+            let (t, u) = self.order.pair(lit);
             for write in view.writes_of(t).iter().filter(|write| view.has_write(u, write.key)) {
                 self.activity[write.key as usize] += 1;
             }
         }
         self.unpaid += 1;
-        Lemma { refuted, uses: explanation.uses().collect(), proof: explanation }
+        lemma
     }
 
     /// A step is a lemma.
@@ -242,7 +227,7 @@ impl Theory for CommitOrder<'_> {
                 self.keys.sort_by_key(|&key| (Reverse(activity[key as usize]), key));
                 (self.key, self.place, self.is_settled) = (0, 0, true);
             } else if let Some((t, u)) = self.next_pair() {
-                return Ok(Next::Decide(self.pairs.lit(t, u)));
+                return Ok(Next::Decide(self.order.lit(t, u)));
             } else {
                 self.key += 1;
                 self.place = 0;

@@ -9,7 +9,7 @@ use std::collections::hash_map::Entry;
 
 use history::execution::EventId;
 use model::GaveUp;
-use order::Nearest;
+use order::ZeroOneQueue;
 use order::lanes::Lane;
 use order::saturation::NONE;
 use rustc_hash::FxHashMap;
@@ -251,7 +251,7 @@ impl Graph {
     /// which `inside` holds, it has the fewest labelled edges.
     pub fn cycle(&self, from: u32, to: u32, label: u32, inside: impl Fn(u32) -> bool) -> Option<Vec<u32>> {
         let mut back: FxHashMap<u32, (u32, u32)> = FxHashMap::default();
-        let mut nearest = Nearest::new((to, to, FIXED));
+        let mut nearest = ZeroOneQueue::new((to, to, FIXED));
         while let Some((event, by, through)) = nearest.take() {
             let Entry::Vacant(entry) = back.entry(event) else { continue };
             entry.insert((by, through));

@@ -15,12 +15,11 @@
 //! of candidates are better: 20 copies of Figure 3 take 0.13 to 0.33 s with them, and are undecided after 1 s with the
 //! theory. So the solver uses both.
 
-use std::cell::Cell;
-
 use batsat::theory::{Theory, TheoryArg};
-use batsat::{Callbacks, Lit, Solver, SolverInterface, SolverOpts, lbool};
+use batsat::{Lit, Solver, SolverInterface, SolverOpts, lbool};
 use model::GaveUp;
-use order::Nearest;
+use order::ZeroOneQueue;
+use search::sat::Stop;
 
 use super::choices::{Choices, FIXED, Graph};
 use model::Budget;
@@ -29,20 +28,6 @@ use model::Budget;
 const MAX_CYCLES_PER_CANDIDATE: usize = 64;
 /// How many steps the solver may take with the theory: the first number, plus the second number for each pair.
 const THEORY_STEPS: (u64, u64) = (20_000, 20);
-
-/// Stops the solver at the deadline, or after so many steps.
-struct Watch {
-    budget: Budget,
-    steps: Cell<u64>,
-}
-
-impl Callbacks for Watch {
-    fn stop(&self) -> bool {
-        let Some(steps) = self.steps.get().checked_sub(1) else { return true };
-        self.steps.set(steps);
-        self.budget.is_due()
-    }
-}
 
 /// A store order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +41,7 @@ pub struct StoreOrder {
 /// A solver for the open pairs.
 pub struct PairSolver<'c, 'a> {
     choices: &'c Choices<'a>,
-    solver: Solver<Watch>,
+    solver: Solver<Stop>,
     literals: Vec<Lit>,
     theory: Acyclicity<'c, 'a>,
     /// How many more steps may be taken with the theory.
@@ -83,7 +68,7 @@ impl<'c, 'a> PairSolver<'c, 'a> {
 
     /// A solver that first guesses that the first write of a pair comes first if `guess` says so.
     fn guessing(choices: &'c Choices<'a>, budget: &Budget, guess: impl Fn(&Acyclicity<'c, 'a>, usize) -> bool) -> Self {
-        let mut solver = Solver::new(SolverOpts::default(), Watch { budget: budget.clone(), steps: Cell::new(0) });
+        let mut solver = Solver::new(SolverOpts::default(), Stop::new(budget));
         let theory = Acyclicity::new(choices);
         let mut literal = |pair| Lit::new(solver.new_var(lbool::from(guess(&theory, pair)), true), true);
         let literals = (0..choices.pairs.len()).map(&mut literal).collect();
@@ -112,7 +97,7 @@ impl<'c, 'a> PairSolver<'c, 'a> {
             }
             self.budget.check()?;
             let with_theory = self.steps > 0;
-            self.solver.cb().steps.set(if with_theory { self.steps } else { u64::MAX });
+            self.solver.cb().set_steps(if with_theory { self.steps } else { u64::MAX });
             let answer = if with_theory {
                 self.solver.solve_limited_th(&mut self.theory, &assumptions)
             } else {
@@ -237,7 +222,7 @@ impl<'c, 'a> Acyclicity<'c, 'a> {
         let search = self.searches;
         let goal: Vec<u32> = self.choices.before(first, second).collect();
         let mut count = 0;
-        let mut nearest = Nearest::new((second, second, FIXED));
+        let mut nearest = ZeroOneQueue::new((second, second, FIXED));
         while let Some((event, by, label)) = nearest.take() {
             if self.reached[event as usize].0 == search {
                 continue;

@@ -16,7 +16,8 @@ use order::saturation::NONE;
 use super::frame::Frame;
 use super::interleaving::Urgency;
 
-/// How much `few` is for each thread: any of these. Where one of them leads a search astray, another may not.
+/// How much `few` is for each thread, round after round. A search that begins anew counts in another way than before,
+/// since the way before led to many decisions.
 const FEW: [u64; 4] = [2, 8, 1, 4];
 /// The unit of nearness.
 const ONE: u64 = 1 << 32;
@@ -66,7 +67,7 @@ fn after<L: Lane>(execution: &Execution, order: &Saturation<L>) -> Vec<u64> {
 
 /// The writes whose readers are nearest go first. As long as no nearness was computed, it is the writes whose readers
 /// have the least before them.
-pub struct Nearest<'b, L> {
+pub struct ReaderDistance<'b, L> {
     /// The frame.
     pub frame: &'b Frame<'b>,
     /// The order as it is now.
@@ -75,7 +76,7 @@ pub struct Nearest<'b, L> {
     pub nearness: Option<&'b Nearness>,
 }
 
-impl<L: Lane> Urgency<L> for Nearest<'_, L> {
+impl<L: Lane> Urgency<L> for ReaderDistance<'_, L> {
     fn first(&self, write: u32) -> u64 {
         if self.nearness.is_some() {
             return 0;

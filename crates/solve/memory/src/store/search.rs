@@ -20,19 +20,21 @@
 //! Invariants, whenever threads take turns: the events that went are an interleaving, and closed under the order (no
 //! event that went comes after one that did not).
 
+use std::ops::Range;
+
 use history::Execution;
 use model::{Evidence, GaveUp};
-use order::explain::State;
+use order::justified::Checkpoint;
 use order::lanes::Lane;
 use order::saturation::{Conflict, Derived, NONE};
-use order::{ByClause, Cycles, Explanation, Justified, Saturation};
+use order::{Cycles, Events, Explanation, Justified, Saturation};
 use rustc_hash::FxHashMap;
-use search::{Lemma, Lit, Next, Pairs, Search, Steps, Theory, Why};
+use search::{Lemma, Lit, Next, Search, Steps, Theory, Why};
 
 use super::explain::{DerivationBuilder, Hop};
 use super::frame::Frame;
 use super::interleaving::{Gone, Interleaving};
-use super::nearness::{Nearest, Nearness};
+use super::nearness::{Nearness, ReaderDistance};
 use super::rules::StoreRules;
 use super::saturate::Saturated;
 use crate::knobs::StoreKnobs;
@@ -67,12 +69,7 @@ pub struct StoreOrder<'a, L = u32> {
     execution: &'a Execution,
     budget: Budget,
     order: Justified<StoreRules<'a, L>, L>,
-    pairs: Pairs,
     interleaving: Interleaving<'a, L>,
-    /// The interleaving agrees with the edges of smaller numbers. Whether the order has changed since threads took
-    /// turns.
-    agreed: u32,
-    has_changed: bool,
     /// By event: the events that it must come after, by the hints.
     hints: FxHashMap<u32, Vec<u32>>,
     /// How often each pair was hinted at, ever.
@@ -102,17 +99,13 @@ impl<'a, L: Lane> StoreOrder<'a, L> {
     ) -> StoreSearch<'a, L> {
         let Saturated { order, rules, .. } = saturated;
         let execution = frame.execution();
-        let agreed = order.edge_count() as u32;
         let theory = Self {
             frame,
             knobs,
             execution,
             budget: budget.clone(),
-            order: Justified::new(order, rules),
-            pairs: Pairs::default(),
+            order: Justified::new(order, rules, Events),
             interleaving: Interleaving::new(execution),
-            agreed,
-            has_changed: false,
             hints: FxHashMap::default(),
             hinted: FxHashMap::default(),
             furthest: 0,
@@ -151,11 +144,11 @@ impl<'a, L: Lane> StoreOrder<'a, L> {
         self.decisions = 0;
     }
 
-    /// Makes the interleaving agree with the order again: takes back what must come later.
-    fn agree(&mut self) {
+    /// Makes the interleaving agree with edges that are new: takes back what must come later.
+    fn agree(&mut self, news: Range<u32>) {
         let Self { order, interleaving, .. } = self;
         let order = order.order();
-        for number in self.agreed..order.edge_count() as u32 {
+        for number in news {
             let Derived { from, to, .. } = order.edge(number);
             let gone = interleaving.gone();
             let late = |event| !gone.contains(event) || interleaving.place(event) > interleaving.place(to);
@@ -163,14 +156,13 @@ impl<'a, L: Lane> StoreOrder<'a, L> {
                 interleaving.rewind(to);
             }
         }
-        self.agreed = order.edge_count() as u32;
     }
 
     /// Lets events go until all threads wait.
     fn advance(&mut self) {
         let Self { frame, order, interleaving, hints, nearness, .. } = self;
         let order = order.order();
-        let nearest = Nearest { frame, order, nearness: nearness.as_ref() };
+        let nearest = ReaderDistance { frame, order, nearness: nearness.as_ref() };
         while let Some(event) = interleaving.advance(|event, gone| missing(frame, order, hints, event, gone), &nearest)
         {
             interleaving.go(event);
@@ -231,17 +223,7 @@ impl<'a, L: Lane> StoreOrder<'a, L> {
         let waits = self.waits(waiters);
         let waits_of = |at: u32| waits[&self.location(waiters[at as usize].write)].as_slice();
         let mut cycles = Cycles::new(waiters.len());
-        let mut shortest: Vec<u32> = Vec::new();
-        for (tried, begin) in begins.enumerate() {
-            if shortest.len() == 2 || (tried >= MAX_CYCLE_STARTS && !shortest.is_empty()) {
-                break;
-            }
-            if let Some(cycle) = cycles.shortest(begin as u32, waits_of)
-                && (shortest.is_empty() || cycle.len() < shortest.len())
-            {
-                shortest = cycle;
-            }
-        }
+        let shortest = cycles.shortest_of_all(begins.map(|begin| begin as u32), MAX_CYCLE_STARTS, waits_of);
         shortest.into_iter().map(|at| waiters[at as usize]).collect()
     }
 
@@ -280,7 +262,7 @@ impl<'a, L: Lane> StoreOrder<'a, L> {
             unreachable!("a saturated order has no such cycle");
         };
         self.decisions += 1;
-        self.pairs.lit(waiter.write, waiter.current)
+        self.order.lit(waiter.write, waiter.current)
     }
 }
 
@@ -289,48 +271,35 @@ impl<L: Lane> Theory for StoreOrder<'_, L> {
     type Proof = Explanation<Hop>;
     /// An interleaving.
     type Model = Vec<u32>;
-    type Mark = State;
+    type Mark = Checkpoint;
     type GaveUp = GaveUp;
 
-    fn mark(&self) -> State {
-        self.order.state()
+    fn mark(&self) -> Checkpoint {
+        self.order.mark()
     }
 
-    fn undo_to(&mut self, state: State) {
-        self.order.undo(state);
-        self.has_changed = true;
-        self.agreed = self.agreed.min(self.order.order().edge_count() as u32);
+    fn undo_to(&mut self, state: Checkpoint) {
+        self.order.undo_to(state);
     }
 
     fn assert(&mut self, lit: Lit, why: Why<'_>) -> Result<(), Conflict> {
-        let by = match why {
-            Why::Decided => None,
-            Why::Clause { number, others } => {
-                Some(ByClause { number, others: others.iter().map(|&other| self.pairs.of(other)).collect() })
-            }
-        };
-        let (from, to) = self.pairs.of(lit);
-        self.has_changed = true;
-        self.order.assert(from, to, by)
+        self.order.assert(lit, why)
     }
 
     fn holds(&self, lit: Lit) -> Option<bool> {
-        let (a, b) = self.pairs.of(lit);
-        if self.order().before(a, b) { Some(true) } else { self.order().before(b, a).then_some(false) }
+        self.order.holds(lit)
     }
 
     fn explain(&mut self, conflict: Conflict) -> Lemma<Explanation<Hop>> {
-        let explanation = self.order.explain(self.frame, conflict);
-        let refuted = explanation.decided().map(|edge| self.pairs.lit(edge.from, edge.to)).collect();
-        Lemma { refuted, uses: explanation.uses().collect(), proof: explanation }
+        self.order.explain(self.frame, conflict)
     }
 
     fn decide(&mut self, steps: &mut Steps) -> Result<Next<Vec<u32>, Conflict>, GaveUp> {
         if std::mem::take(&mut self.begins_anew) {
             self.begin_with_nearest();
         }
-        if std::mem::take(&mut self.has_changed) {
-            self.agree();
+        if let Some(news) = self.order.news() {
+            self.agree(news);
             self.reset();
         }
         loop {

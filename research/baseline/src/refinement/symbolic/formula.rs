@@ -10,18 +10,10 @@
 //! false for ever when the operation returns.
 
 use crate::refinement::{Step, reason};
-use batsat::{Callbacks, Lit, Solver, SolverInterface, lbool};
+use batsat::{Lit, Solver, SolverInterface, lbool};
 use object::Budget;
 use rustc_hash::FxHashMap;
-
-/// Stops the solver when its time is over.
-struct Clock(Budget);
-
-impl Callbacks for Clock {
-    fn stop(&self) -> bool {
-        self.0.is_due()
-    }
-}
+use search::sat::Stop;
 
 #[derive(Clone, Debug)]
 struct Place {
@@ -35,7 +27,7 @@ struct Place {
 
 /// The formula: see the module.
 pub(super) struct Formula {
-    solver: Solver<Clock>,
+    solver: Solver<Stop>,
     truth: Lit,
     places: Vec<Place>,
     open: Vec<u32>,
@@ -47,7 +39,7 @@ pub(super) struct Formula {
 
 impl Formula {
     pub(super) fn new(budget: &Budget) -> Self {
-        let mut solver = Solver::new(batsat::SolverOpts::default(), Clock(budget.clone()));
+        let mut solver = Solver::new(batsat::SolverOpts::default(), Stop::new(budget));
         let truth = Lit::new(solver.new_var_default(), true);
         solver.add_clause_reuse(&mut vec![truth]);
         Self {
@@ -198,7 +190,7 @@ impl Formula {
         } else if answer == lbool::FALSE {
             Step::Violation
         } else {
-            Step::GaveUp(reason(&self.solver.cb().0))
+            Step::GaveUp(reason(&self.solver.cb().budget()))
         }
     }
 

@@ -7,11 +7,13 @@
 //! Not every c can come before its w, since then `psc` has a cycle. So one pair of the cycle is turned round: of those
 //! that are not ordered, the one whose c went last.
 
+use std::ops::Range;
+
 use model::{Budget, GaveUp};
-use order::explain::State;
+use order::justified::Checkpoint;
 use order::saturation::{Conflict, Derived};
-use order::{ByClause, Cycles, Explainer, Explanation, Hops, Justified, Premises, Saturation};
-use search::{Lemma, Lit, Next, Pairs, Search, Steps, Theory, Why};
+use order::{Cycles, Events, Explainer, Explanation, Hops, Justified, Premises, Saturation};
+use search::{Lemma, Lit, Next, Search, Steps, Theory, Why};
 
 use super::fixed;
 use super::interleaving::{Interleaving, Waiter};
@@ -158,25 +160,17 @@ pub(super) struct Psc<'f> {
     base: &'f Base,
     budget: Budget,
     order: Justified<PscRules<'f>>,
-    pairs: Pairs,
     interleaving: Interleaving<'f>,
-    /// The interleaving agrees with the edges of smaller numbers. Whether the order has changed since nodes went.
-    agreed: u32,
-    has_changed: bool,
 }
 
 impl<'f> Psc<'f> {
     /// A search for a modification order in a saturated order.
     pub(super) fn search(base: &'f Base, order: Saturation, rules: PscRules<'f>, budget: &Budget) -> Search<Self> {
-        let agreed = order.edge_count() as u32;
         Search::new(Self {
             base,
             budget: budget.clone(),
-            order: Justified::new(order, rules),
-            pairs: Pairs::default(),
+            order: Justified::new(order, rules, Events),
             interleaving: Interleaving::new(&base.nodes),
-            agreed,
-            has_changed: false,
         })
     }
 
@@ -189,11 +183,11 @@ impl<'f> Psc<'f> {
         &self.order
     }
 
-    /// Makes the interleaving agree with the order again: takes back what must come later.
-    fn agree(&mut self) {
+    /// Makes the interleaving agree with edges that are new: takes back what must come later.
+    fn agree(&mut self, news: Range<u32>) {
         let Self { order, interleaving, .. } = self;
         let order = order.order();
-        for number in self.agreed..order.edge_count() as u32 {
+        for number in news {
             let Derived { from, to, .. } = order.edge(number);
             if let Some(place) = interleaving.place(to)
                 && interleaving.place(from).is_none_or(|from| from > place)
@@ -201,7 +195,6 @@ impl<'f> Psc<'f> {
                 interleaving.rewind(to);
             }
         }
-        self.agreed = order.edge_count() as u32;
         interleaving.reset();
     }
 
@@ -210,23 +203,14 @@ impl<'f> Psc<'f> {
         let order = self.order.order();
         let (waiters, waits) = self.interleaving.waiters(order);
         let mut cycles = Cycles::new(waiters.len());
-        let mut shortest: Vec<u32> = Vec::new();
-        for begin in 0..waiters.len() {
-            if shortest.len() == 2 || (begin >= MAX_CYCLE_STARTS && !shortest.is_empty()) {
-                break;
-            }
-            if let Some(cycle) = cycles.shortest(begin as u32, |at| &waits[at as usize])
-                && (shortest.is_empty() || cycle.len() < shortest.len())
-            {
-                shortest = cycle;
-            }
-        }
+        let begins = 0..waiters.len() as u32;
+        let shortest = cycles.shortest_of_all(begins, MAX_CYCLE_STARTS, |at| waits[at as usize].as_slice());
         let is_open = |waiter: &Waiter| waiter.current != NONE && !order.before(waiter.current, waiter.write);
         let open = shortest.iter().map(|&at| waiters[at as usize]).filter(is_open);
         let Some(waiter) = open.max_by_key(|waiter| self.interleaving.place(waiter.current)) else {
             unreachable!("a saturated order has no such cycle");
         };
-        self.pairs.lit(waiter.write, waiter.current)
+        self.order.lit(waiter.write, waiter.current)
     }
 }
 
@@ -235,48 +219,34 @@ impl Theory for Psc<'_> {
     type Proof = Explanation<Hop>;
     /// The writes in an order, which is the modification order of each location.
     type Model = Vec<Node>;
-    type Mark = State;
+    type Mark = Checkpoint;
     type GaveUp = GaveUp;
 
-    fn mark(&self) -> State {
-        self.order.state()
+    fn mark(&self) -> Checkpoint {
+        self.order.mark()
     }
 
-    fn undo_to(&mut self, state: State) {
-        self.order.undo(state);
-        self.has_changed = true;
-        self.agreed = self.agreed.min(self.order.order().edge_count() as u32);
+    fn undo_to(&mut self, state: Checkpoint) {
+        self.order.undo_to(state);
     }
 
     fn assert(&mut self, lit: Lit, why: Why<'_>) -> Result<(), Conflict> {
-        let by = match why {
-            Why::Decided => None,
-            Why::Clause { number, others } => {
-                Some(ByClause { number, others: others.iter().map(|&other| self.pairs.of(other)).collect() })
-            }
-        };
-        let (from, to) = self.pairs.of(lit);
-        self.has_changed = true;
-        self.order.assert(from, to, by)
+        self.order.assert(lit, why)
     }
 
     fn holds(&self, lit: Lit) -> Option<bool> {
-        let (a, b) = self.pairs.of(lit);
-        let order = self.order.order();
-        if order.before(a, b) { Some(true) } else { order.before(b, a).then_some(false) }
+        self.order.holds(lit)
     }
 
     fn explain(&mut self, conflict: Conflict) -> Lemma<Explanation<Hop>> {
         let reasons = Reasons { base: self.base, rules: self.order.rules() };
-        let explanation = self.order.explain(&reasons, conflict);
-        let refuted = explanation.decided().map(|edge| self.pairs.lit(edge.from, edge.to)).collect();
-        Lemma { refuted, uses: explanation.uses().collect(), proof: explanation }
+        self.order.explain(&reasons, conflict)
     }
 
     /// In a step, all nodes wait.
     fn decide(&mut self, steps: &mut Steps) -> Result<Next<Vec<Node>, Conflict>, GaveUp> {
-        if std::mem::take(&mut self.has_changed) {
-            self.agree();
+        if let Some(news) = self.order.news() {
+            self.agree(news);
         }
         self.interleaving.advance(self.order.order());
         if self.interleaving.is_complete() {

@@ -24,18 +24,17 @@ mod matching;
 #[cfg(test)]
 mod tests;
 
-use std::cell::Cell;
-
-use batsat::{Callbacks, Lit, Solver, SolverInterface, SolverOpts, Var, lbool};
+use batsat::{Lit, Solver, SolverInterface, SolverOpts, Var, lbool};
 use history::Method;
 use model::object::Linearization;
+use search::sat::Stop;
 
 use self::matching::{Clear, Conflict, Value};
 use super::PriorityQueue;
 use super::instants::FreeInstants;
 use crate::answer::Answer;
 use crate::containers::{NONE, Stays};
-use crate::search::{Allowance, Budget, GaveUp, Limits};
+use crate::search::{Allowance, GaveUp, Limits};
 use crate::view::{Call, Part, ValueId};
 
 /// Whether the part can be decided here.
@@ -244,23 +243,9 @@ struct Matching {
     pending: Vec<(u32, u32)>,
 }
 
-/// Stops the solver in time, or after so many steps.
-struct Watch {
-    budget: Budget,
-    steps: Cell<u64>,
-}
-
-impl Callbacks for Watch {
-    fn stop(&self) -> bool {
-        let Some(steps) = self.steps.get().checked_sub(1) else { return true };
-        self.steps.set(steps);
-        self.budget.is_due()
-    }
-}
-
 /// The solver, and what its variables mean.
 struct Choice {
-    solver: Solver<Watch>,
+    solver: Solver<Stop>,
     /// The gaps and levels that have variables, sorted. A gap that is clear above a level is clear above all larger
     /// ones, too.
     pairs: Vec<(u32, u32)>,
@@ -280,7 +265,7 @@ struct Takes {
 impl Takes {
     /// At least `count` copies of a value are taken while only the first `among` pending removals, which are as many at
     /// least, have been called.
-    fn variable(&mut self, solver: &mut Solver<Watch>, value: u32, count: u32, among: u32) -> Var {
+    fn variable(&mut self, solver: &mut Solver<Stop>, value: u32, count: u32, among: u32) -> Var {
         let rows = &mut self.rows[value as usize];
         while rows.len() < count as usize {
             let count = rows.len() as u32 + 1;
@@ -308,8 +293,7 @@ struct Take {
 impl Choice {
     /// A solver that knows the needs. None if they contradict each other.
     fn new(needs: &Needs, budget: &mut Allowance) -> Result<Option<Self>, GaveUp> {
-        let watch = Watch { budget: budget.limits.budget.clone(), steps: Cell::new(u64::MAX) };
-        let mut solver = Solver::new(SolverOpts::default(), watch);
+        let mut solver = Solver::new(SolverOpts::default(), Stop::new(budget.limits.budget));
         let mut pairs: Vec<(u32, u32)> = Vec::new();
         for (level, span) in needs.all() {
             pairs.extend(needs.gaps_for(level, span).map(|gap| (gap, level)));
@@ -391,16 +375,13 @@ impl Choice {
 
     /// Makes a choice. Returns whether there is one.
     fn solve(&mut self, budget: &mut Allowance) -> Result<bool, GaveUp> {
-        let steps = budget.limits.steps;
-        self.solver.cb().steps.set(steps);
+        self.solver.cb().set_steps(budget.limits.steps);
         let answer = self.solver.solve_limited(&[]);
         if answer != lbool::TRUE && answer != lbool::FALSE {
             budget.limits.budget.check()?;
             return Err(GaveUp::Steps);
         }
-        if steps != u64::MAX {
-            budget.limits.steps = self.solver.cb().steps.get();
-        }
+        budget.limits.steps = self.solver.cb().steps();
         Ok(answer == lbool::TRUE)
     }
 
