@@ -42,8 +42,18 @@ use crate::{Budget, Limits, join_helper, spawn_helper};
 
 /// Decides `cm`, which includes `cc`. If `witness` is set, the answer has one order for each thread.
 pub fn check(causality: &Causality<'_>, witness: bool, limits: &Limits) -> Answer {
-    let orders = sweeps(causality, limits, |sweep, thread| {
-        if witness { view_order(causality.execution, &sweep.edges, thread, &limits.budget) } else { Ok(Vec::new()) }
+    check_with(causality.execution, || FullPast::new(causality), witness, limits)
+}
+
+/// The same, whatever keeps the pasts.
+pub(super) fn check_with<P: Past>(
+    execution: &Execution,
+    past: impl Fn() -> P + Sync,
+    witness: bool,
+    limits: &Limits,
+) -> Answer {
+    let orders = sweeps(execution, past, limits, |edges, thread| {
+        if witness { view_order(execution, &edges, thread, &limits.budget) } else { Ok(Vec::new()) }
     })?;
     Ok(witness.then_some(Evidence::ViewOrders(orders)))
 }
@@ -51,27 +61,65 @@ pub fn check(causality: &Causality<'_>, witness: bool, limits: &Limits) -> Answe
 /// The view edges of all threads: with causality they generate `hb`, the closure of the union of all `hb_o`. It is an
 /// error if `cm` is violated.
 pub fn all_view_edges(causality: &Causality<'_>, limits: &Limits) -> Result<Vec<ViewEdge>, Halt> {
-    let edges = sweeps(causality, limits, |sweep, _| Ok(sweep.edges.clone()))?;
-    Ok(edges.concat())
+    all_view_edges_with(causality.execution, || FullPast::new(causality), limits)
 }
 
-/// Sweeps each thread. If the view of the thread is acyclic, `visit` gets the sweep. Returns the results of `visit`, by
-/// thread.
-fn sweeps<T: Send>(
-    causality: &Causality<'_>,
+/// The same, whatever keeps the pasts.
+pub(super) fn all_view_edges_with<P: Past>(
+    execution: &Execution,
+    past: impl Fn() -> P + Sync,
     limits: &Limits,
-    visit: impl Fn(&mut Sweep<'_>, ThreadId) -> Result<T, Halt> + Sync,
+) -> Result<Vec<ViewEdge>, Halt> {
+    Ok(sweeps(execution, past, limits, |edges, _| Ok(edges))?.concat())
+}
+
+/// What a sweep knows at a read r_i of its thread: the set D_i, and the demands of later reads.
+pub(super) trait Past {
+    /// Forgets everything, before the sweep of another thread.
+    fn clear(&mut self);
+
+    /// Makes D_i, the least set that has the causal past of r_i and is closed under the demands of its targets, and
+    /// forgets the demands of all other targets. The answer is whether D_i has r_i itself.
+    fn begin(&mut self, read: EventId, thread: ThreadId) -> bool;
+
+    /// Adds the edges of r_i, one for each thread that has a write of its location in D_i which is not causally before
+    /// the source, and demands them. It is an error if such a write comes after the source by causality.
+    fn look(&mut self, read: EventId, edges: &mut Vec<ViewEdge>) -> Result<(), Overwritten>;
+
+    /// An event on a cycle of causality and the edges, if there is one.
+    fn find_cycle(&mut self, edges: &[ViewEdge], budget: &Budget) -> Result<Option<u32>, Halt>;
+}
+
+/// A write that is causally after the source of a read, and before the read.
+pub(super) struct Overwritten(pub(super) u32);
+
+/// Sweeps each thread. If the view of the thread is acyclic, `visit` gets its edges, the last read first. Returns the
+/// results of `visit`, by thread.
+fn sweeps<P: Past, T: Send>(
+    execution: &Execution,
+    past: impl Fn() -> P + Sync,
+    limits: &Limits,
+    visit: impl Fn(Vec<ViewEdge>, ThreadId) -> Result<T, Halt> + Sync,
 ) -> Result<Vec<T>, Halt> {
-    views(
-        causality.execution,
-        limits,
-        || Sweep::new(causality),
-        |sweep, thread| {
-            sweep.run(thread)?;
-            sweep.check_acyclic(&limits.budget)?;
-            visit(sweep, thread)
-        },
-    )
+    views(execution, limits, past, |past, thread| {
+        let mut edges = Vec::new();
+        past.clear();
+        for read in execution.thread_events(thread).rev().filter(|&id| execution.event(id).kind.reads()) {
+            let is_circular = past.begin(read, thread);
+            let looked = if is_circular { Ok(()) } else { past.look(read, &mut edges) };
+            if is_circular || looked.is_err() {
+                let deriver = Deriver::with_views(execution, edges);
+                return Err(Halt::Violation(match looked {
+                    Ok(()) => deriver.cycle_through(read.0, false),
+                    Err(Overwritten(by)) => deriver.stale_read(read.0, execution.event(read).source, by, true),
+                }));
+            }
+        }
+        match past.find_cycle(&edges, &limits.budget)? {
+            Some(event) => Err(Halt::Violation(Deriver::with_views(execution, edges).cycle_through(event, true))),
+            None => visit(edges, thread),
+        }
+    })
 }
 
 /// How many events ahead a sweep prefetches the clocks that it will need.
@@ -80,7 +128,7 @@ const PREFETCH_DISTANCE: usize = 8;
 /// Looks at the view of each thread, and returns the results by thread. The views do not depend on each other, so all
 /// processors take part, each with a state of its own. If several threads have a violation, that of the first thread is
 /// reported, whichever processor finds it.
-pub(super) fn views<S, T: Send>(
+fn views<S, T: Send>(
     execution: &Execution,
     limits: &Limits,
     state: impl Fn() -> S + Sync,
@@ -122,15 +170,13 @@ pub(super) fn views<S, T: Send>(
     done.into_iter().map(|(_, view)| view).collect()
 }
 
-/// The sweep over the reads of one thread, and its results. Buffers are reused from thread to thread.
-struct Sweep<'a> {
+/// Pasts as clocks of full width. Buffers are reused from thread to thread.
+struct FullPast<'a> {
     causality: &'a Causality<'a>,
     /// The demands by the thread of their target.
     demands: Vec<Demands>,
     /// A place in each segment, moving backwards along the sweep.
     cursors: Cursors,
-    /// The view edges, by read, the last read first.
-    edges: Vec<ViewEdge>,
     /// D_i of the current read.
     past: Vec<u32>,
     /// The clock that the edges of the current read demand.
@@ -190,74 +236,17 @@ impl Demands {
     }
 }
 
-impl<'a> Sweep<'a> {
+impl<'a> FullPast<'a> {
     fn new(causality: &'a Causality<'a>) -> Self {
         let width = causality.execution.thread_count();
         Self {
             causality,
             demands: (0..width).map(|_| Demands::default()).collect(),
             cursors: Cursors::new(&causality.writes),
-            edges: Vec::new(),
             past: vec![0; width],
             demand: vec![0; width],
             targets: Targets::new(causality.execution),
         }
-    }
-
-    fn run(&mut self, thread: ThreadId) -> Result<(), Halt> {
-        let Causality { execution, writes, clocks, .. } = self.causality;
-        let width = execution.thread_count();
-        self.edges.clear();
-        for demands in &mut self.demands {
-            demands.truncate(0, width);
-        }
-
-        for read in execution.thread_events(thread).rev() {
-            if let Some(before) = read.index().checked_sub(2 * PREFETCH_DISTANCE) {
-                clocks.prefetch(execution.events()[before].source.0);
-                let before = before + PREFETCH_DISTANCE;
-                clocks.prefetch_clock(before as u32);
-                clocks.prefetch_clock(execution.events()[before].source.0);
-            }
-            let event = execution.event(read);
-            if !event.kind.reads() {
-                continue;
-            }
-            self.past.copy_from_slice(clocks.of(read.0));
-            self.past[thread.index()] = read.0;
-            self.close(thread.index(), read.0);
-            if self.past[thread.index()] > read.0 {
-                return Err(Halt::Violation(self.deriver().cycle_through(read.0, false)));
-            }
-
-            let source = event.source;
-            let source_clock = source.is_event().then(|| clocks.of(source.0));
-            let mut demanded = false;
-            let range = writes.segment_range(event.location);
-            self.cursors.seek(writes, range.clone(), |of| self.past[of as usize]);
-            for (_, of, write) in self.cursors.last(range) {
-                let Some(source_clock) = source_clock else {
-                    return Err(Halt::Violation(self.deriver().stale_read(read.0, source, write, true)));
-                };
-                if write < source_clock[of] {
-                    continue;
-                }
-                let clock = clocks.of(write);
-                if source.0 < clock[self.causality.thread(source.0)] {
-                    return Err(Halt::Violation(self.deriver().stale_read(read.0, source, write, true)));
-                }
-                if !demanded {
-                    self.demand.fill(0);
-                    demanded = true;
-                }
-                join(&mut self.demand, clock);
-                self.edges.push(ViewEdge { from: write, to: source.0, read: read.0 });
-            }
-            if demanded {
-                self.demands[self.causality.thread(source.0)].insert(source.0, &self.demand);
-            }
-        }
-        Ok(())
     }
 
     /// Closes `past` under the demands of the targets in it, and of the read itself (an rmw may be a target). Forgets
@@ -287,31 +276,77 @@ impl<'a> Sweep<'a> {
             self.demands[of].truncate(count, width);
         }
     }
+}
 
-    fn deriver(&self) -> Deriver<'a> {
-        Deriver::with_views(self.causality.execution, self.edges.clone())
+impl Past for FullPast<'_> {
+    fn clear(&mut self) {
+        for demands in &mut self.demands {
+            demands.truncate(0, self.past.len());
+        }
     }
 
-    /// Whether the targets of the edges can be ordered. See the module.
-    fn check_acyclic(&mut self, budget: &Budget) -> Result<(), Halt> {
+    #[inline]
+    fn begin(&mut self, read: EventId, thread: ThreadId) -> bool {
+        let Causality { execution, clocks, .. } = self.causality;
+        if let Some(before) = read.index().checked_sub(2 * PREFETCH_DISTANCE) {
+            clocks.prefetch(execution.events()[before].source.0);
+            let before = before + PREFETCH_DISTANCE;
+            clocks.prefetch_clock(before as u32);
+            clocks.prefetch_clock(execution.events()[before].source.0);
+        }
+        self.past.copy_from_slice(clocks.of(read.0));
+        self.past[thread.index()] = read.0;
+        self.close(thread.index(), read.0);
+        self.past[thread.index()] > read.0
+    }
+
+    #[inline]
+    fn look(&mut self, read: EventId, edges: &mut Vec<ViewEdge>) -> Result<(), Overwritten> {
+        let Causality { execution, writes, clocks, .. } = self.causality;
+        let event = execution.event(read);
+        let source = event.source;
+        let source_clock = source.is_event().then(|| clocks.of(source.0));
+        let mut demanded = false;
+        let range = writes.segment_range(event.location);
+        self.cursors.seek(writes, range.clone(), |of| self.past[of as usize]);
+        for (_, of, write) in self.cursors.last(range) {
+            let Some(source_clock) = source_clock else { return Err(Overwritten(write)) };
+            if write < source_clock[of] {
+                continue;
+            }
+            let clock = clocks.of(write);
+            if source.0 < clock[self.causality.thread(source.0)] {
+                return Err(Overwritten(write));
+            }
+            if !demanded {
+                self.demand.fill(0);
+                demanded = true;
+            }
+            join(&mut self.demand, clock);
+            edges.push(ViewEdge { from: write, to: source.0, read: read.0 });
+        }
+        if demanded {
+            self.demands[self.causality.thread(source.0)].insert(source.0, &self.demand);
+        }
+        Ok(())
+    }
+
+    fn find_cycle(&mut self, edges: &[ViewEdge], budget: &Budget) -> Result<Option<u32>, Halt> {
         self.targets.clear();
         let clocks = &self.causality.clocks;
-        for (at, edge) in self.edges.iter().enumerate() {
-            if let Some(later) = self.edges.get(at + PREFETCH_DISTANCE) {
+        for (at, edge) in edges.iter().enumerate() {
+            if let Some(later) = edges.get(at + PREFETCH_DISTANCE) {
                 clocks.prefetch_clock(later.to);
                 clocks.prefetch_clock(later.from);
             }
             self.targets.add(edge.to, clocks.of(edge.to), clocks.of(edge.from));
         }
-        match self.targets.find_cycle(budget)? {
-            None => Ok(()),
-            Some(event) => Err(Halt::Violation(self.deriver().cycle_through(event, true))),
-        }
+        self.targets.find_cycle(budget)
     }
 }
 
 /// The witness of a thread whose view is acyclic: the writes that the thread knows of, and all its own operations.
-pub(super) fn view_order(
+fn view_order(
     execution: &Execution,
     edges: &[ViewEdge],
     thread: ThreadId,

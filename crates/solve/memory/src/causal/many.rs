@@ -10,13 +10,13 @@
 
 use history::Execution;
 use history::execution::{EventId, LocationId, ThreadId};
-use model::{Evidence, GaveUp, Model};
+use model::{GaveUp, Model};
 use order::lists::Entry;
 use order::{ClockLists, Failure, Rows, end_in};
 
 use super::ccm::{Happens, PartialStoreOrder};
 use super::ccv::order_writes;
-use super::cm::{view_order, views};
+use super::cm::{Overwritten, Past, all_view_edges_with, check_with};
 use super::derive::{Deriver, ViewEdge};
 use super::{Answer, Halt};
 use crate::writes::Writes;
@@ -48,9 +48,9 @@ pub fn decide(model: Model, execution: &Execution, witness: bool, limits: &Limit
     match model {
         Model::Cc => causality.conflicts(true, |_, _| ()).map(|()| None),
         Model::Ccv => causality.ccv(witness, limits),
-        Model::Cm => causality.cm(witness, limits),
+        Model::Cm => check_with(execution, || ListedPast::new(&causality), witness, limits),
         _ => {
-            let views = causality.views(limits, |sweep, _| Ok(sweep.edges.clone()))?.concat();
+            let views = all_view_edges_with(execution, || ListedPast::new(&causality), limits)?;
             let happens = HappensLists::new(execution, &views, most);
             PartialStoreOrder::of(execution, &causality.writes, views, happens, limits)?
                 .check_acyclic(&limits.budget)?;
@@ -182,35 +182,10 @@ impl<'a> CausalLists<'a> {
         };
         order_writes(self.execution, witness, limits, blocker, || Ok(|read, write| self.before(write, read)))
     }
-
-    fn cm(&self, witness: bool, limits: &Limits) -> Answer {
-        let orders = self.views(limits, |sweep, thread| {
-            if witness { view_order(self.execution, &sweep.edges, thread, &limits.budget) } else { Ok(Vec::new()) }
-        })?;
-        Ok(witness.then_some(Evidence::ViewOrders(orders)))
-    }
-
-    /// Sweeps each thread. If the view of the thread is acyclic, `visit` gets the sweep.
-    fn views<T: Send>(
-        &self,
-        limits: &Limits,
-        visit: impl Fn(&Sweep<'_>, ThreadId) -> Result<T, Halt> + Sync,
-    ) -> Result<Vec<T>, Halt> {
-        views(
-            self.execution,
-            limits,
-            || Sweep::new(self),
-            |sweep, thread| {
-                sweep.run(thread)?;
-                sweep.check_acyclic(&limits.budget)?;
-                visit(sweep, thread)
-            },
-        )
-    }
 }
 
-/// The sweep over the reads of one thread, the last first: see [`super::cm`].
-struct Sweep<'a> {
+/// Pasts as the entries that say something, for the sweep of [`super::cm`].
+struct ListedPast<'a> {
     causality: &'a CausalLists<'a>,
     /// D_i of the current read, by thread; zero for a thread of which it has no event.
     past: Vec<u32>,
@@ -218,13 +193,12 @@ struct Sweep<'a> {
     touched: Vec<u32>,
     /// The demands of later reads whose target is in D_i: a set that has the first event has the second, too.
     demands: Vec<(u32, u32)>,
-    edges: Vec<ViewEdge>,
 }
 
-impl<'a> Sweep<'a> {
+impl<'a> ListedPast<'a> {
     fn new(causality: &'a CausalLists<'a>) -> Self {
         let past = vec![0; causality.execution.thread_count()];
-        Self { causality, past, touched: Vec::new(), demands: Vec::new(), edges: Vec::new() }
+        Self { causality, past, touched: Vec::new(), demands: Vec::new() }
     }
 
     fn add(&mut self, (thread, end): Entry) {
@@ -248,28 +222,6 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    fn run(&mut self, thread: ThreadId) -> Result<(), Halt> {
-        let execution = self.causality.execution;
-        self.edges.clear();
-        self.demands.clear();
-        for read in execution.thread_events(thread).rev().filter(|&id| execution.event(id).kind.reads()) {
-            for thread in self.touched.drain(..) {
-                self.past[thread as usize] = 0;
-            }
-            self.add((thread.0, read.0));
-            let causality = self.causality;
-            for &entry in causality.clocks.of(read.0) {
-                self.add(entry);
-            }
-            self.close(read.0);
-            if self.past[thread.index()] > read.0 {
-                return Err(Halt::Violation(self.deriver().cycle_through(read.0, false)));
-            }
-            self.look(read)?;
-        }
-        Ok(())
-    }
-
     /// Closes D_i under the demands of the targets in it, and of the read itself (an rmw may be a target). Forgets the
     /// demands of all other targets.
     fn close(&mut self, read: u32) {
@@ -290,51 +242,64 @@ impl<'a> Sweep<'a> {
         self.demands = demands;
     }
 
-    /// Finds the view edges of a read, given D_i.
-    fn look(&mut self, read: EventId) -> Result<(), Halt> {
+    /// Adds the view edge from a write that is in D_i, if there is one and it does not follow from causality.
+    fn look_at(&self, read: EventId, write: Option<u32>, edges: &mut Vec<ViewEdge>) -> Result<(), Overwritten> {
+        let Some(write) = write else { return Ok(()) };
+        let source = self.causality.execution.event(read).source;
+        if source == EventId::INIT || write != source.0 && self.causality.before(source.0, write) {
+            return Err(Overwritten(write));
+        }
+        if !self.causality.before(write, source.0) {
+            edges.push(ViewEdge { from: write, to: source.0, read: read.0 });
+        }
+        Ok(())
+    }
+}
+
+impl Past for ListedPast<'_> {
+    fn clear(&mut self) {
+        self.demands.clear();
+    }
+
+    fn begin(&mut self, read: EventId, thread: ThreadId) -> bool {
+        for thread in self.touched.drain(..) {
+            self.past[thread as usize] = 0;
+        }
+        self.add((thread.0, read.0));
         let causality = self.causality;
-        let event = causality.execution.event(read);
-        let segments = causality.writes.segments(event.location);
-        let before = self.edges.len();
+        for &entry in causality.clocks.of(read.0) {
+            self.add(entry);
+        }
+        self.close(read.0);
+        self.past[thread.index()] > read.0
+    }
+
+    fn look(&mut self, read: EventId, edges: &mut Vec<ViewEdge>) -> Result<(), Overwritten> {
+        let causality = self.causality;
+        let segments = causality.writes.segments(causality.execution.event(read).location);
+        let before = edges.len();
         if segments.len() <= self.touched.len() {
             for &segment in segments {
                 let write = causality.writes.last_before(segment, self.past[segment.thread as usize]);
-                self.look_at(read, event.source, write)?;
+                self.look_at(read, write, edges)?;
             }
         } else {
-            for at in 0..self.touched.len() {
-                let thread = self.touched[at];
+            for &thread in &self.touched {
                 if let Ok(segment) = segments.binary_search_by_key(&thread, |segment| segment.thread) {
                     let write = causality.writes.last_before(segments[segment], self.past[thread as usize]);
-                    self.look_at(read, event.source, write)?;
+                    self.look_at(read, write, edges)?;
                 }
             }
         }
-        self.demands.extend(self.edges[before..].iter().map(|edge| (edge.to, edge.from)));
+        self.demands.extend(edges[before..].iter().map(|edge| (edge.to, edge.from)));
         Ok(())
     }
 
-    /// Adds the view edge from a write that is in D_i, if there is one and it does not follow from causality.
-    fn look_at(&mut self, read: EventId, source: EventId, write: Option<u32>) -> Result<(), Halt> {
-        let Some(write) = write else { return Ok(()) };
-        if source == EventId::INIT || write != source.0 && self.causality.before(source.0, write) {
-            return Err(Halt::Violation(self.deriver().stale_read(read.0, source, write, true)));
-        }
-        if !self.causality.before(write, source.0) {
-            self.edges.push(ViewEdge { from: write, to: source.0, read: read.0 });
-        }
-        Ok(())
-    }
-
-    fn deriver(&self) -> Deriver<'a> {
-        Deriver::with_views(self.causality.execution, self.edges.clone())
-    }
-
-    /// Whether the targets of the edges can be put in an order in which each comes after all targets that its edges
-    /// reach back to.
-    fn check_acyclic(&self, budget: &Budget) -> Result<(), Halt> {
+    /// The targets of the edges are put in an order in which each comes after all targets that its edges reach back to,
+    /// if there is such an order.
+    fn find_cycle(&mut self, edges: &[ViewEdge], budget: &Budget) -> Result<Option<u32>, Halt> {
         let causality = self.causality;
-        let mut edges: Vec<(u32, u32)> = self.edges.iter().map(|edge| (edge.to, edge.from)).collect();
+        let mut edges: Vec<(u32, u32)> = edges.iter().map(|edge| (edge.to, edge.from)).collect();
         edges.sort_unstable();
         let mut targets: Vec<u32> = edges.iter().map(|&(to, _)| to).collect();
         targets.dedup();
@@ -369,11 +334,11 @@ impl<'a> Sweep<'a> {
             },
         );
         match outcome {
-            Ok(()) => Ok(()),
+            Ok(()) => Ok(None),
             Err(Failure::Interrupted) => Err(Halt::GaveUp(budget.why())),
             Err(Failure::Stuck(stuck)) => {
                 let (_, at) = stuck.cycle(chain_of)[0];
-                Err(Halt::Violation(self.deriver().cycle_through(targets[at as usize], true)))
+                Ok(Some(targets[at as usize]))
             }
         }
     }
