@@ -10,17 +10,18 @@
 
 use history::Execution;
 use history::execution::EventId;
+use order::Rows;
 use order::saturation::NONE;
 use rustc_hash::FxHashSet;
 
 use memory::Budget;
-use memory::research::{Frame, Lists};
+use memory::research::Frame;
 
 use crate::strategy::Line;
 
 struct State<'a> {
     frame: &'a Frame<'a>,
-    constraints: &'a Lists,
+    constraints: &'a Rows,
     execution: &'a Execution,
     next: Vec<u32>,
     /// By event: how many of its readers are to come. Behind the events, the same for the initial writes, by location.
@@ -44,7 +45,7 @@ impl State<'_> {
         let access = self.execution.events()[event as usize];
         let chains = self.execution.threads();
         let gone = |event: u32| event < self.next[chains[event as usize].index()];
-        if !self.frame.predecessors(event).all(gone) || !self.constraints.of(event).iter().copied().all(gone) {
+        if !self.frame.predecessors(event).all(gone) || !self.constraints.of(event as usize).iter().copied().all(gone) {
             return false;
         }
         if access.kind.reads() && self.current[access.location.index()] != self.source(event) {
@@ -107,23 +108,23 @@ impl State<'_> {
 
 /// Looks for a line of all events, by a search over frontiers.
 pub fn search(frame: &Frame<'_>, budget: &Budget) -> Line {
-    search_after(frame, &Lists::new(frame.execution().len(), &[]), budget)
+    search_after(frame, &Rows::new(frame.execution().len(), std::iter::empty()), budget)
 }
 
 /// As [`search`], with further constraints: the events in the list of an event come before it. (wSC+DBCOP of wSC, if
 /// the constraints are the saturated store order.)
-pub fn search_after(frame: &Frame<'_>, constraints: &Lists, budget: &Budget) -> Line {
+pub fn search_after(frame: &Frame<'_>, constraints: &Rows, budget: &Budget) -> Line {
     walk(frame, constraints, budget, &mut 0)
 }
 
 /// As [`search`], and how many dead ends it met: states from which every way was tried in vain.
 pub fn dead_ends(frame: &Frame<'_>, budget: &Budget) -> (Line, u64) {
     let mut dead_ends = 0;
-    let line = walk(frame, &Lists::new(frame.execution().len(), &[]), budget, &mut dead_ends);
+    let line = walk(frame, &Rows::new(frame.execution().len(), std::iter::empty()), budget, &mut dead_ends);
     (line, dead_ends)
 }
 
-fn walk(frame: &Frame<'_>, constraints: &Lists, budget: &Budget, dead_ends: &mut u64) -> Line {
+fn walk(frame: &Frame<'_>, constraints: &Rows, budget: &Budget, dead_ends: &mut u64) -> Line {
     let execution = frame.execution();
     let threads = execution.thread_count();
     let mut state = State {

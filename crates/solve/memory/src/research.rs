@@ -11,7 +11,7 @@ pub use crate::causal::ccm::PartialStoreOrder;
 pub use crate::kernel::choices::{Choices, Graph};
 pub use crate::kernel::pair_solver::PairSolver;
 pub use crate::limits::Limits;
-pub use crate::store::frame::{Frame, Lists, Relaxation};
+pub use crate::store::frame::{Frame, Relaxation};
 pub use crate::store::saturate::{Saturated, Unsaturated};
 pub use crate::tso::numbered_frame;
 use crate::tso::{self, wccm};

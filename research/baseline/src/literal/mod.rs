@@ -26,8 +26,9 @@ mod saturation;
 
 use history::Execution;
 use history::execution::EventId;
-use memory::research::{Choices, Frame, Lists, Relaxation, Saturated, Unsaturated, numbered_frame};
+use memory::research::{Choices, Frame, Relaxation, Saturated, Unsaturated, numbered_frame};
 use model::{Budget, GaveUp, Model};
+use order::Rows;
 
 use crate::{direct, enumerate, frontier};
 use accesses::Accesses;
@@ -218,7 +219,7 @@ impl Algorithm {
 }
 
 /// For each write, the last write of each thread that comes before it in a store order.
-fn last_writes(accesses: &Accesses<'_>, before: impl Fn(u32, u32) -> bool) -> Lists {
+fn last_writes(accesses: &Accesses<'_>, before: impl Fn(u32, u32) -> bool) -> Rows {
     let execution = accesses.execution;
     let mut pairs = Vec::new();
     for writes in &accesses.writes {
@@ -230,14 +231,14 @@ fn last_writes(accesses: &Accesses<'_>, before: impl Fn(u32, u32) -> bool) -> Li
                     continue;
                 }
                 if let Some(last) = last.filter(|&last| !accesses.same_thread(last, first)) {
-                    pairs.push((second, last));
+                    pairs.push((second as usize, last));
                 }
                 last = Some(first);
             }
-            pairs.extend(last.map(|last| (second, last)));
+            pairs.extend(last.map(|last| (second as usize, last)));
         }
     }
-    Lists::new(execution.len(), &pairs)
+    Rows::new(execution.len(), pairs.into_iter())
 }
 
 /// `pww` of an execution without thin-air reads, and how it orders all events. `None` if `ccm` is violated.

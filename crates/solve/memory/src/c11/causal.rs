@@ -14,8 +14,8 @@ use order::Entries;
 
 use super::clocks::{join, width};
 use super::coherence::{OWN, zeroed};
-use super::po_rf_pass::{NOT_PASSED, Turns};
-use super::rows::Rows;
+use super::po_rf_pass::{NOT_PASSED, PoRfPass};
+use super::rows::AccessRows;
 use super::{Ended, Found, check_count, check_room};
 
 /// `from` is before `to` in every modification order, because `by` reads `to` and knows of `from`.
@@ -30,8 +30,8 @@ pub(super) struct OrderEdge {
 #[derive(Debug, Default)]
 pub(super) struct Causal {
     /// The mark of a write is its number, in the order of the pass, from one.
-    pub turns: Turns,
-    rows: Rows,
+    pub turns: PoRfPass,
+    rows: AccessRows,
     /// By thread: the clock of what happens before its next event. The lane of the thread itself is [`OWN`].
     current: Vec<u32>,
     /// The clocks of the writes, by number. Clock 0 is that of the initial writes.

@@ -34,16 +34,16 @@ use order::Width;
 
 use super::acyclic::Edges;
 use super::clocks::{self, MAX_COUNT, copy, join, with_width};
-use super::po_rf_pass::{EVENTS_PER_TURN, NOT_PASSED, Turns};
+use super::po_rf_pass::{EVENTS_PER_TURN, NOT_PASSED, PoRfPass};
 use super::pool::Pool;
-use super::rows::Rows;
+use super::rows::AccessRows;
 use super::{Ended, Found, check_count, check_room};
 
 /// The memory of the pass.
 #[derive(Debug, Default)]
 pub(super) struct Coherence {
-    pub turns: Turns,
-    rows: Rows,
+    pub turns: PoRfPass,
+    rows: AccessRows,
     pool: Pool,
     /// By thread: the clock of what happens before its next event. A thread knows all its own events, so the lane of
     /// the thread itself is [`OWN`]. Where the clock is copied, the lane of the copy is set to the position of the

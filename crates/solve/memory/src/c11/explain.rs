@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::clocks::{self, join};
 use super::coherence::{OWN, acquires, releases};
 use super::happens::{happens_before, node, source};
-use super::po_rf_pass::{EVENTS_PER_TURN, NOT_PASSED, Turns};
+use super::po_rf_pass::{EVENTS_PER_TURN, NOT_PASSED, PoRfPass};
 use super::pool::Pool;
 use super::strong;
 use super::{Checker, Found};
@@ -92,7 +92,7 @@ impl Explainer<'_> {
     }
 
     /// The evidence that threads wait for each other, each for the source of its next event.
-    fn thin_air_cycle(&self, turns: &Turns) -> Evidence {
+    fn thin_air_cycle(&self, turns: &PoRfPass) -> Evidence {
         let threads = self.execution.thread_count();
         let blocked = |thread| turns.next_of(self.execution, thread);
         let mut thread = (0..threads).find(|&thread| blocked(thread).is_some()).expect("some thread waits");
@@ -242,7 +242,7 @@ impl Explainer<'_> {
         let execution = self.execution;
         let lanes = clocks::width(execution.thread_count());
         let width = Entries(lanes);
-        let mut turns = Turns::default();
+        let mut turns = PoRfPass::default();
         turns.start(execution);
         let mut pool = Pool::default();
         pool.start(execution, lanes);

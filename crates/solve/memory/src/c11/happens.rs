@@ -1,4 +1,8 @@
 //! Paths of happens-before, for explanations.
+//!
+//! Happens-before is the closure of program order and of the edges of the model: reads-from, or for `rc20`
+//! synchronizes-with. The engines know it by clocks, which say that there is a path. Here a shortest path is found, for
+//! the few pairs that evidence names.
 
 use history::Execution;
 use history::execution::{Event, EventId, Kind};

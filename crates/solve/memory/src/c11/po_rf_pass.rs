@@ -25,7 +25,7 @@ const NOBODY: u32 = NOT_PASSED - 1;
 
 /// The state of a pass over all threads.
 #[derive(Debug, Default)]
-pub(super) struct Turns {
+pub(super) struct PoRfPass {
     /// By event: see [`NOT_PASSED`]. The pass chooses the mark of a passed write. At the end, zero for the initial
     /// writes.
     pub marks: Vec<u32>,
@@ -37,13 +37,13 @@ pub(super) struct Turns {
 }
 
 /// A thread's turn: its events from `at` to `end`.
-pub(super) struct Turn {
+pub(super) struct ThreadTurn {
     pub thread: usize,
     pub at: u32,
     pub end: u32,
 }
 
-impl Turns {
+impl PoRfPass {
     /// Starts a pass.
     pub(super) fn start(&mut self, execution: &Execution) {
         let threads = execution.thread_count();
@@ -61,7 +61,7 @@ impl Turns {
 
     /// The next turn. `None` if no thread can go on.
     #[inline]
-    pub(super) fn next(&mut self, execution: &Execution, budget: &Budget) -> Result<Option<Turn>, GaveUp> {
+    pub(super) fn next(&mut self, execution: &Execution, budget: &Budget) -> Result<Option<ThreadTurn>, GaveUp> {
         if budget.is_limited() {
             let [all, left] = &mut self.time_check;
             *left -= 1;
@@ -73,7 +73,7 @@ impl Turns {
         Ok(self.queue.pop_front().map(|thread| {
             let at = self.next[thread as usize];
             let end = execution.starts()[thread as usize + 1].min(at.saturating_add(EVENTS_PER_TURN));
-            Turn { thread: thread as usize, at, end }
+            ThreadTurn { thread: thread as usize, at, end }
         }))
     }
 

@@ -11,14 +11,14 @@ use model::Budget;
 
 use super::acyclic::Edges;
 use super::coherence::zeroed;
-use super::po_rf_pass::{NOT_PASSED, Turns};
+use super::po_rf_pass::{NOT_PASSED, PoRfPass};
 use super::{Ended, Found};
 
 /// The memory of the passes.
 #[derive(Debug, Default)]
 pub(super) struct Relaxed {
     /// The mark of an access is the chain of its value: of itself if it writes, else of the write it reads from.
-    pub turns: Turns,
+    pub turns: PoRfPass,
     /// By event: the place of the value in its chain.
     places: Vec<u32>,
     /// By chain: the place of its last write. The chain of an initial write has the number of its location.

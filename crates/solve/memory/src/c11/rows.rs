@@ -20,7 +20,7 @@ const STRIDE: u32 = 16;
 
 /// The accesses by location and thread. See the [module](self).
 #[derive(Debug, Default)]
-pub(super) struct Rows {
+pub(super) struct AccessRows {
     width: usize,
     /// Where each thread begins.
     starts: Vec<u32>,
@@ -43,7 +43,7 @@ pub(super) struct Rows {
     stamps: Vec<[u32; 2]>,
 }
 
-impl Rows {
+impl AccessRows {
     /// Lays out empty rows for the kinds of events for which `counts` holds, for clocks of `width` lanes.
     pub(super) fn lay_out(&mut self, execution: &Execution, width: usize, counts: impl Fn(Kind) -> bool) {
         self.width = width;

@@ -19,15 +19,15 @@ use std::ops::ControlFlow::{Break, Continue};
 
 use history::Execution;
 use model::{Evidence, GaveUp};
-use order::Saturation;
 use order::saturation::NONE;
+use order::{Rows, Saturation};
 
 use super::causal::Causal;
 use super::clocks::width;
 use super::downward::{self, Downward};
 use super::{Ended, Found, check_room};
 use crate::knobs::{Knobs, TacticKnobs};
-use crate::store::frame::{Frame, Lists};
+use crate::store::frame::Frame;
 use crate::store::run::{Ran, run};
 use crate::store::saturate::{Saturated, Unsaturated};
 use crate::store::search::{StoreOrder, StoreSearch, refutation};
@@ -54,11 +54,11 @@ pub(super) fn frame(execution: &Execution, causal: &Causal) -> Frame<'static> {
     for (event, predecessor, read) in sources.chain(known) {
         // Events of one chain are in order already.
         if execution.threads()[event as usize] != execution.threads()[predecessor as usize] {
-            predecessors.push((event, predecessor));
-            reads.push((event, read));
+            predecessors.push((event as usize, predecessor));
+            reads.push((event as usize, read));
         }
     }
-    let [predecessors, reads] = [predecessors, reads].map(|pairs| Lists::new(execution.len(), &pairs));
+    let [predecessors, reads] = [predecessors, reads].map(|pairs| Rows::new(execution.len(), pairs.iter().copied()));
     Frame::of_rmws(execution.without_pure_reads(), predecessors, reads)
 }
 

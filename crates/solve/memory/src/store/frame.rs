@@ -71,22 +71,6 @@ fn is_full_fence(event: &Event) -> bool {
     event.kind == Kind::Fence && matches!(event.order, MemoryOrder::Plain | MemoryOrder::SequentiallyConsistent)
 }
 
-/// A list of events for each event.
-#[derive(Clone, Debug, Default)]
-pub struct Lists(Rows);
-
-impl Lists {
-    /// The lists of so many events, from pairs of an event and a member of its list.
-    pub fn new(count: usize, pairs: &[(u32, u32)]) -> Self {
-        Self(Rows::new(count, pairs.iter().map(|&(event, member)| (event as usize, member))))
-    }
-
-    /// The list of an event.
-    pub fn of(&self, event: u32) -> &[u32] {
-        self.0.of(event as usize)
-    }
-}
-
 /// The base. See the [module](self).
 #[derive(Clone, Debug)]
 pub struct Frame<'a> {
@@ -98,12 +82,12 @@ pub struct Frame<'a> {
 /// Further data of a frame whose chains are not the threads.
 #[derive(Clone, Debug)]
 struct Split {
-    predecessors: Lists,
+    predecessors: Rows,
     readers: Readers,
     /// The thread of each chain.
     owners: Vec<u32>,
     /// In the frame of `sra`: for each base predecessor, the read that makes it one. [`NONE`] for a source.
-    reads: Option<Lists>,
+    reads: Option<Rows>,
 }
 
 impl<'a> Frame<'a> {
@@ -113,12 +97,7 @@ impl<'a> Frame<'a> {
     }
 
     /// A frame of chains: `predecessors` are the base predecessors of each event, `owners` the thread of each chain.
-    pub fn split(
-        execution: Execution,
-        relaxation: Relaxation,
-        predecessors: Lists,
-        owners: Vec<u32>,
-    ) -> Frame<'static> {
+    pub fn split(execution: Execution, relaxation: Relaxation, predecessors: Rows, owners: Vec<u32>) -> Frame<'static> {
         let readers = Readers::new(&execution);
         let split = Split { predecessors, readers, owners, reads: None };
         Frame { execution: Cow::Owned(execution), relaxation, split: Some(split) }
@@ -126,7 +105,7 @@ impl<'a> Frame<'a> {
 
     /// The frame of `sra`, from the base predecessors of each event. `reads` has, for each base predecessor, the read
     /// that makes it one, or [`NONE`] for a source. Only rmws read in `execution`.
-    pub fn of_rmws(execution: Execution, predecessors: Lists, reads: Lists) -> Frame<'static> {
+    pub fn of_rmws(execution: Execution, predecessors: Rows, reads: Rows) -> Frame<'static> {
         let owners = (0..execution.thread_count() as u32).collect();
         let readers = Readers::new(&execution);
         let split = Split { predecessors, readers, owners, reads: Some(reads) };
@@ -158,7 +137,7 @@ impl<'a> Frame<'a> {
                 source if source.is_event() => std::slice::from_ref(&source.0),
                 _ => &[],
             },
-            Some(split) => split.predecessors.of(event),
+            Some(split) => split.predecessors.of(event as usize),
         };
         predecessors.iter().copied()
     }
@@ -212,8 +191,8 @@ impl<'a> Frame<'a> {
     /// `predecessor` is the source.
     fn because_of(&self, predecessor: u32, event: u32) -> u32 {
         let Some(Split { predecessors, reads: Some(reads), .. }) = &self.split else { return NONE };
-        let at = predecessors.of(event).iter().position(|&other| other == predecessor);
-        at.map_or(NONE, |at| reads.of(event)[at])
+        let at = predecessors.of(event as usize).iter().position(|&other| other == predecessor);
+        at.map_or(NONE, |at| reads.of(event as usize)[at])
     }
 
     /// A path of program order and reads-from alone. There must be one.

@@ -3,9 +3,10 @@
 use history::Execution;
 use history::execution::{Event, EventId, Kind, LocationId};
 use model::{Derivation, Edge, Node, Rule, Step};
+use order::Rows;
 use order::saturation::NONE;
 
-use crate::store::frame::{Frame, Lists, Relaxation};
+use crate::store::frame::{Frame, Relaxation};
 
 /// The frame, or why a thread by itself breaks coherence.
 pub(super) fn frame(execution: &Execution, relaxation: Relaxation) -> Result<Frame<'static>, Derivation> {
@@ -45,7 +46,8 @@ fn build(
     for thread in execution.starts().windows(2) {
         threads.visit(thread[0]..thread[1])?;
     }
-    let predecessors = Lists::new(execution.len(), &threads.predecessors);
+    let predecessors = threads.predecessors.iter().map(|&(event, predecessor)| (event as usize, predecessor));
+    let predecessors = Rows::new(execution.len(), predecessors);
     Ok((Frame::split(split, relaxation, predecessors, owners), numbers))
 }
 

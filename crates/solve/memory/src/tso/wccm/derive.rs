@@ -12,14 +12,13 @@ use history::ProcessId;
 use history::execution::{EventId, LocationId};
 use model::{Derivation, Edge, Node, Rule, Step};
 use order::saturation::NONE;
-use order::{Hop, Hops, Saturation, Stuck, path};
+use order::{Hop, Hops, Rows, Saturation, Stuck, path};
 use rustc_hash::FxHashMap;
 
 use super::views::Base;
 use super::{PartialStoreOrder, Reason};
 use crate::causal::derive::ViewEdge;
 use crate::store::explain;
-use crate::store::frame::Lists;
 
 /// The derivation of a cycle through an event, of the base and some pairs of views.
 pub fn cycle(base: &Base, event: u32, edges: Range<u32>) -> Derivation {
@@ -129,14 +128,14 @@ fn path_of_steps<L: Copy>(base: &Base, hops: &[Hop<Option<L>>], step: impl Fn(L)
 struct Views<'a> {
     base: &'a Base,
     /// The pairs by where they end.
-    edges_in: Lists,
+    edges_in: Rows,
     steps: FxHashMap<u32, u32>,
 }
 
 impl<'a> Views<'a> {
     fn new(base: &'a Base) -> Self {
-        let by_target: Vec<(u32, u32)> = base.edges.iter().map(|edge| edge.to).zip(0..).collect();
-        Self { base, edges_in: Lists::new(base.operations.len(), &by_target), steps: FxHashMap::default() }
+        let by_target = base.edges.iter().map(|edge| edge.to as usize).zip(0..);
+        Self { base, edges_in: Rows::new(base.operations.len(), by_target), steps: FxHashMap::default() }
     }
 
     fn node(&self, event: u32) -> Node {
@@ -157,7 +156,7 @@ impl<'a> Views<'a> {
     /// A shortest path of the base and some pairs.
     fn hops(&self, from: u32, to: u32, edges: &Range<u32>) -> Vec<Hop<Option<u32>>> {
         search(self.base, from, to, |event, into| {
-            let usable = self.edges_in.of(event).iter().filter(|number| edges.contains(number));
+            let usable = self.edges_in.of(event as usize).iter().filter(|number| edges.contains(number));
             into.extend(usable.map(|&number| (self.base.edges[number as usize].from, Some(number))));
         })
     }
@@ -259,13 +258,13 @@ impl<'a> Deriver<'a> {
         let hops = search(&order.base, from, to, |event, into| {
             let of_ppo = ppo
                 .edges_in
-                .of(event)
+                .of(event as usize)
                 .iter()
                 .map(|&number| (ppo.base.edges[number as usize].from, Some((None, number))));
             into.extend(of_ppo);
             let at = order.base.location(event).index();
             if let Some(views) = locations.get(at) {
-                let numbers = views.edges_in.of(places[event as usize]).iter();
+                let numbers = views.edges_in.of(places[event as usize] as usize).iter();
                 let event = |place: u32| order.locations[at].events[place as usize];
                 into.extend(
                     numbers.map(|&number| (event(views.base.edges[number as usize].from), Some((Some(at), number)))),

@@ -35,11 +35,11 @@ use history::Execution;
 use history::execution::{EventId, ExecutionBuilder, LocationId};
 use model::GaveUp;
 use order::saturation::{Derived, NONE};
-use order::{Failure, Saturation, schedule};
+use order::{Failure, Rows, Saturation, schedule};
 
 use super::buffers;
 use crate::causal::Halt;
-use crate::store::frame::{Frame, Lists, Relaxation};
+use crate::store::frame::{Frame, Relaxation};
 use crate::writes::{OpenReaders, Readers};
 use derive::Deriver;
 use model::Budget;
@@ -81,13 +81,13 @@ impl Location {
                     let source = places[event.source.index()];
                     builder.read_from(at, Some(source as usize));
                     if execution.thread(event.source) != execution.thread(id) {
-                        external.push((at as u32, source));
+                        external.push((at, source));
                     }
                 }
             }
             let part = builder.build();
             let owners = (0..part.thread_count() as u32).collect();
-            let frame = Frame::split(part, Relaxation::Nothing, Lists::new(members.len(), &external), owners);
+            let frame = Frame::split(part, Relaxation::Nothing, Rows::new(members.len(), external.into_iter()), owners);
             let events = members.iter().map(|id| numbers[id.index()]).collect();
             let operations = members.iter().map(|&id| execution.operation(id)).collect();
             all.push(Self { base: Base::new(frame, operations, Some(location), budget)?, events });
