@@ -14,7 +14,7 @@ use common::{in_turns, least};
 use format::{Format, ReadOptions, Writer, open};
 use history::History;
 use model::{Model, Verdict};
-use seriatim::transaction::{LevelChecker, Options};
+use seriatim::transaction::LevelChecker;
 use workload::transactions::{Store, TransactionConfig, history};
 
 #[global_allocator]
@@ -29,7 +29,7 @@ fn parse(file: &Path) -> History {
 }
 
 fn check(history: &History, model: Model) -> (Verdict, &'static str) {
-    let checker = LevelChecker::new(history, Options::default()).expect("the sources are known");
+    let checker = LevelChecker::new(history).expect("the sources are known");
     let decision = checker.check(model).expect("the level fits");
     (decision.verdict, decision.strategy)
 }

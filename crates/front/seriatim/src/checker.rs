@@ -107,8 +107,7 @@ impl<'a> Checker<'a> {
     }
 
     fn isolation(&mut self, model: Model, budget: &Budget) -> Result<model::Decision, Cause> {
-        let options = transaction::Options { witness: self.options.witness, budget: budget.clone() };
-        let view = || transaction::LevelChecker::new(self.history, options);
+        let view = || Ok(transaction::LevelChecker::new(self.history)?.with_witness(self.options.witness));
         let checker = self.transactions.get_or_insert_with(view).as_mut();
         checker
             .map_err(|error| error.clone())
@@ -263,7 +262,7 @@ pub(crate) fn classify_knowing(
 
 fn classify_transactions(history: &History, known: Known, options: &Options) -> Result<Classification, Misfit> {
     let misfit = |error| Misfit::new(Model::Serializable, Cause::NotTransactions(error), history);
-    let mut checker = transaction::LevelChecker::new(history, transaction::Options::default()).map_err(misfit)?;
+    let mut checker = transaction::LevelChecker::new(history).map_err(misfit)?;
     let models: Vec<Model> = Isolation::all().map(Isolation::model).collect();
     let fits = |model: Model| {
         let is_timed = model.isolation().is_some_and(|isolation| isolation.sessions == Sessions::RealTime);

@@ -23,13 +23,13 @@
 //! ```
 //! use model::{Model, Verdict};
 //! use history::History;
-//! use transaction::{LevelChecker, Options};
+//! use transaction::LevelChecker;
 //!
 //! // Write skew: each reads what the other writes.
 //! let history = format::parse(
 //!     "[a] begin\n[a] r y 0\n[a] w x 1\n[b] begin\n[b] r x 0\n[b] w y 1\n[a] commit\n[b] commit\n",
 //! )?;
-//! let checker = LevelChecker::new(&history, Options::default())?;
+//! let checker = LevelChecker::new(&history)?;
 //! assert_eq!(checker.check(Model::SnapshotIsolation)?.verdict, Verdict::Consistent);
 //! assert_eq!(checker.check(Model::Serializable)?.verdict, Verdict::Violation);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -100,19 +100,12 @@ pub(crate) enum Stop {
     GaveUp(GaveUp),
 }
 
-/// The options of a check.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// Whether a consistent history gets a witness.
-    pub witness: bool,
-    /// What may be used. What would need more is `unknown`.
-    pub budget: Budget,
-}
-
 /// Checks one history against several levels.
 pub struct LevelChecker {
     resolved: Resolved,
-    options: Options,
+    /// Whether a consistent history gets a witness.
+    witness: bool,
+    budget: Budget,
 }
 
 /// What a level says: a witness, or evidence of a violation.
@@ -146,13 +139,19 @@ type Answered = Result<Answer, GaveUp>;
 
 impl LevelChecker {
     /// A checker of this history. An error means that the sources of its reads are not known.
-    pub fn new(history: &History, options: Options) -> Result<Self, ResolveError> {
-        Ok(Self { resolved: resolve(history)?, options })
+    pub fn new(history: &History) -> Result<Self, ResolveError> {
+        Ok(Self { resolved: resolve(history)?, witness: false, budget: Budget::default() })
     }
 
-    /// Sets what may be used from now on.
+    /// Whether a consistent history gets a witness. The evidence of a violation is always made.
+    #[must_use]
+    pub fn with_witness(self, witness: bool) -> Self {
+        Self { witness, ..self }
+    }
+
+    /// Sets what may be used from now on. What would need more is `unknown`.
     pub fn set_budget(&mut self, budget: Budget) {
-        self.options.budget = budget;
+        self.budget = budget;
     }
 
     /// The resolved history.
@@ -175,7 +174,7 @@ impl LevelChecker {
                     Witness::Commits(line) => TransactionEvidence::CommitOrder(line),
                     Witness::Events(line) => TransactionEvidence::EventOrder(line),
                 };
-                let evidence = Some(evidence).filter(|_| self.options.witness);
+                let evidence = Some(evidence).filter(|_| self.witness);
                 let evidence = evidence.map(model::Evidence::of_transactions);
                 Decision { verdict: Verdict::Consistent, strategy, reason: None, evidence }
             }
@@ -193,7 +192,7 @@ impl LevelChecker {
         if let Some(&bad) = self.resolved.bad.first() {
             return Ok(Answer::Violation("reads-from", TransactionEvidence::Bad(bad)));
         }
-        let run = LevelDecision { view: &self.resolved.view, sessions: isolation.sessions, options: &self.options };
+        let run = LevelDecision { view: &self.resolved.view, sessions: isolation.sessions, budget: &self.budget };
         match isolation.level {
             Level::Prefix => run.strong(Strong::Prefix),
             Level::ParallelSnapshotIsolation => run.strong(Strong::Parallel),
@@ -208,14 +207,10 @@ impl LevelChecker {
 struct LevelDecision<'a> {
     view: &'a TransactionView,
     sessions: Sessions,
-    options: &'a Options,
+    budget: &'a Budget,
 }
 
 impl LevelDecision<'_> {
-    fn budget(&self) -> &Budget {
-        &self.options.budget
-    }
-
     fn place(&self, t: u32) -> u32 {
         self.view.places.get(t as usize).map_or(0, |place| place[1])
     }
@@ -280,7 +275,7 @@ impl LevelDecision<'_> {
         let mut graph = before.clone();
         weak::add_versions(view, &mut graph, |t| [t, t]);
         let Ok(line) = before.order(|t| self.place(t)) else { return self.weak(Level::Pl2) };
-        let forced = weak::causal(view, &before, &line, &mut graph, self.budget());
+        let forced = weak::causal(view, &before, &line, &mut graph, self.budget);
         self.finish(Level::Causal, &before, &graph, forced)
     }
 
@@ -364,7 +359,7 @@ impl LevelDecision<'_> {
             let (t, side) = if split { (vertex / 2, vertex % 2) } else { (vertex, 1) };
             view.places.get(t as usize).map_or(0, |place| place[side as usize])
         };
-        self.budget().check()?;
+        self.budget.check()?;
         if level == Strong::Snapshot && known::has_unseen_pairs(view) {
             if let Some(line) = known::guess(view, &graph, place) {
                 return Ok(Some(Answer::Consistent("versions", self.events(&line))));
@@ -457,7 +452,7 @@ impl LevelDecision<'_> {
         let graph = frame::base_graph(view, self.sessions);
         let Ok(line) = graph.order(|t| self.place(t)) else { return self.weak(Level::Pl2) };
         let frame = CommitFrame::new(view, level, self.sessions, line);
-        match commit_order::saturate(&frame, self.budget())? {
+        match commit_order::saturate(&frame, self.budget)? {
             SaturatedOrder::Violation(derivation) => {
                 Ok(Answer::Violation("saturation", TransactionEvidence::Cycle(derivation)))
             }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use history::History;
 use model::{Certificate, Decision, Model, Verdict};
-use transaction::{LevelChecker, Options};
+use transaction::LevelChecker;
 use workload::random::SplitMix64;
 
 /// How many cases to try: `SERIATIM_CASES` multiplies them.
@@ -136,5 +136,5 @@ pub fn decide(history: &History, checker: &LevelChecker, model: Model) -> Decisi
 
 /// A checker that makes witnesses.
 pub fn checker(history: &History) -> Option<LevelChecker> {
-    LevelChecker::new(history, Options { witness: true, ..Options::default() }).ok()
+    Some(LevelChecker::new(history).ok()?.with_witness(true))
 }
