@@ -6,8 +6,21 @@ use std::collections::HashMap;
 use history::execution::{EventId, LocationId, ThreadId};
 
 use super::graph::{ChainGraph, Past, Writers};
-use super::{Claim, Place, Refusal, buffered, fault};
-use model::Model;
+use super::{Claim, Place, Refusal, buffered, c11, fault};
+use model::{Model, Verdict};
+
+/// Decides whether the model allows the execution.
+pub fn decide(claim: &Claim<'_>, model: Model) -> Result<(), Refusal> {
+    match model {
+        Model::Wra => c11::no_shared_source(claim).and_then(|()| cc(claim)),
+        Model::Cc => cc(claim),
+        Model::Ccm => ccm(claim),
+        Model::Wccm => wccm(claim),
+        Model::Wsc => saturates(claim, [claim.causality()]),
+        Model::Wtso | Model::Wpso => saturates(claim, buffered::bases(claim.execution, model)),
+        _ => Err(Refusal::WrongKind { model, verdict: Verdict::Consistent }),
+    }
+}
 
 fn cyclic<T>(what: &str) -> Result<T, Refusal> {
     fault(Place::Again, format!("the history is not allowed: {what} is cyclic"))
@@ -18,7 +31,7 @@ fn past<'a>(graph: &ChainGraph<'a>, what: &str) -> Result<Past<'a>, Refusal> {
 }
 
 /// `cc`: never w co w' co r for a read r of w.
-pub fn cc(claim: &Claim<'_>) -> Result<(), Refusal> {
+fn cc(claim: &Claim<'_>) -> Result<(), Refusal> {
     let execution = claim.execution;
     let past = past(&claim.causality(), "causality")?;
     let writers = Writers::new(execution);
@@ -52,7 +65,7 @@ fn conflicts(
 }
 
 /// `ccm`, step by step as it is defined.
-pub fn ccm(claim: &Claim<'_>) -> Result<(), Refusal> {
+fn ccm(claim: &Claim<'_>) -> Result<(), Refusal> {
     let execution = claim.execution;
     let writers = Writers::new(execution);
     let reads =
@@ -141,7 +154,7 @@ fn is_acyclic_with(claim: &Claim<'_>, mut all: ChainGraph<'_>, closed: &[Vec<u32
 }
 
 /// `wccm`, step by step as it is defined.
-pub fn wccm(claim: &Claim<'_>) -> Result<(), Refusal> {
+fn wccm(claim: &Claim<'_>) -> Result<(), Refusal> {
     let execution = claim.execution;
     let [ppo, po_loc] = buffered::bases(execution, Model::Wccm);
     let writers = Writers::new(execution);
@@ -190,7 +203,7 @@ pub fn wccm(claim: &Claim<'_>) -> Result<(), Refusal> {
 
 /// The weak models with a store order (`wsc`, `wtso`, `wpso`): applies the two rules in each base, again and again,
 /// until nothing is new.
-pub fn saturates<const N: usize>(claim: &Claim<'_>, mut bases: [ChainGraph<'_>; N]) -> Result<(), Refusal> {
+fn saturates<const N: usize>(claim: &Claim<'_>, mut bases: [ChainGraph<'_>; N]) -> Result<(), Refusal> {
     let execution = claim.execution;
     let writers = Writers::new(execution);
     let mut readers: HashMap<(LocationId, EventId), Vec<EventId>> = HashMap::new();

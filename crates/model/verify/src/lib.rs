@@ -257,18 +257,10 @@ fn consistent(claim: &Claim<'_>, model: Model, evidence: &Evidence) -> Result<()
         (Evidence::ViewOrders(orders), Model::Cm) => witness::view_orders(claim, orders),
         (Evidence::ModificationOrders(orders), Model::C20) => c20::modification_orders(claim, orders),
         (Evidence::ModificationOrders(orders), _) => c11_witness::modification_orders(claim, model, orders),
-        (Evidence::DecideAgain, Model::Wra) => c11::no_shared_source(claim).and_then(|()| again::cc(claim)),
-        (Evidence::DecideAgain, Model::Cc) => again::cc(claim),
-        (Evidence::DecideAgain, Model::Ccm) => again::ccm(claim),
-        (Evidence::DecideAgain, Model::Wccm) => again::wccm(claim),
-        (Evidence::DecideAgain, Model::Wsc) => again::saturates(claim, [claim.causality()]),
-        (Evidence::DecideAgain, Model::Wtso | Model::Wpso) => {
-            again::saturates(claim, buffered::bases(claim.execution, model))
-        }
+        (Evidence::DecideAgain, _) => again::decide(claim, model),
         (
             Evidence::WriteOrder(_)
             | Evidence::ViewOrders(_)
-            | Evidence::DecideAgain
             | Evidence::ThinAir(_)
             | Evidence::Cycle(_)
             | Evidence::Constraints(_)

@@ -1,4 +1,5 @@
-//! Isolation levels of transactions: nine levels, each in three forms.
+//! Isolation levels of transactions: nine levels, each in three forms (without sessions, with them, in real time). Each
+//! form of a level is a model of the table; the names of Elle are here, too.
 
 use super::Model;
 use super::rows::ROWS;

@@ -1,12 +1,113 @@
-//! The table of models: one row for each model, in the order of their declaration.
+//! The models, and their table: one row for each model, in the order of their declaration. That is from weak to strong
+//! in each family, first the memory models, then the others.
 
 use EvidenceKind::{
     BadRead, CommitOrder, Constraints, Core, Cycle, DecideAgain, EventOrder, Interleaving, Linearizations, LostUpdate,
     MemoryOrder, ModificationOrders, Pairs, Refutation, ThinAir, Unrepeatable, ViewOrders, WriteOrder,
 };
 
-use super::{Family, Model, Row, View};
+use super::{Family, Row, View};
 use crate::evidence::EvidenceKind;
+
+/// A consistency model. The checkers decide it, and certificates are about it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Model {
+    /// SC per location.
+    Coherence,
+    /// Causal consistency.
+    Cc,
+    /// Causal convergence.
+    Ccv,
+    /// Causal memory.
+    Cm,
+    /// Convergent causal memory.
+    Ccm,
+    /// Relaxed accesses of C11.
+    Relaxed,
+    /// RC20: C11 without sequentially consistent accesses.
+    Rc20,
+    /// RC20 with sequentially consistent accesses and fences.
+    C20,
+    /// Weak release-acquire.
+    Wra,
+    /// Release-acquire.
+    Ra,
+    /// Strong release-acquire.
+    Sra,
+    /// The saturation of partial store order.
+    Wpso,
+    /// Partial store order.
+    Pso,
+    /// Weak convergent causal memory.
+    Wccm,
+    /// The saturation of total store order.
+    Wtso,
+    /// Total store order.
+    Tso,
+    /// Weak sequential consistency.
+    Wsc,
+    /// Sequential consistency.
+    Sc,
+    /// Sequential consistency of operations, if the order in which they were performed was recorded.
+    ScObserved,
+    /// Linearizability of objects with calls and returns. It is not a memory model.
+    Linearizable,
+    /// PL-2 of transactions, without the order of sessions.
+    SessionlessPl2,
+    /// Read committed of transactions, without the order of sessions.
+    SessionlessReadCommitted,
+    /// Repeatable read of transactions, without the order of sessions.
+    SessionlessRepeatableRead,
+    /// Read atomic of transactions, without the order of sessions.
+    SessionlessReadAtomic,
+    /// Causal consistency of transactions, without the order of sessions.
+    SessionlessCausal,
+    /// Prefix consistency of transactions, without the order of sessions.
+    SessionlessPrefix,
+    /// Parallel snapshot isolation of transactions, without the order of sessions.
+    SessionlessParallelSnapshotIsolation,
+    /// Snapshot isolation of transactions, without the order of sessions.
+    SessionlessSnapshotIsolation,
+    /// Serializability of transactions, without the order of sessions.
+    SessionlessSerializable,
+    /// PL-2 of transactions.
+    Pl2,
+    /// Read committed of transactions.
+    ReadCommitted,
+    /// Repeatable read of transactions.
+    RepeatableRead,
+    /// Read atomic of transactions.
+    ReadAtomic,
+    /// Causal consistency of transactions.
+    Causal,
+    /// Prefix consistency of transactions.
+    Prefix,
+    /// Parallel snapshot isolation of transactions.
+    ParallelSnapshotIsolation,
+    /// Snapshot isolation of transactions.
+    SnapshotIsolation,
+    /// Serializability of transactions.
+    Serializable,
+    /// PL-2 of transactions, in real time.
+    StrongPl2,
+    /// Read committed of transactions, in real time.
+    StrongReadCommitted,
+    /// Repeatable read of transactions, in real time.
+    StrongRepeatableRead,
+    /// Read atomic of transactions, in real time.
+    StrongReadAtomic,
+    /// Causal consistency of transactions, in real time.
+    StrongCausal,
+    /// Prefix consistency of transactions, in real time.
+    StrongPrefix,
+    /// Parallel snapshot isolation of transactions, in real time.
+    StrongParallelSnapshotIsolation,
+    /// Snapshot isolation of transactions, in real time.
+    StrongSnapshotIsolation,
+    /// Strict serializability of transactions.
+    StrictSerializable,
+}
 
 /// What the rows of isolation levels share.
 const TRANSACTIONS: Row = Row {
