@@ -1,7 +1,7 @@
 //! Reads the source of the product as text, for the tests that hold the rules of the house.
 //!
 //! A rule is about the text alone, so these tests need no compiler and no network. The product is what stands in
-//! `crates/`; tests, benchmarks and `research/` are free to do as they like.
+//! `crates/`. The length of files is the only rule that tests, benchmarks and `research/` have to keep, too.
 
 pub mod surface;
 
@@ -49,10 +49,13 @@ pub fn shown(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }
 
-/// Every Rust file below a folder, sorted.
+/// Every Rust file below a folder, sorted. What a build made is left out.
 pub fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in entries(folder) {
+        if entry.ends_with("target") || entry.ends_with("node_modules") {
+            continue;
+        }
         if entry.is_dir() {
             found.extend(files(&entry));
         } else if entry.extension().is_some_and(|extension| extension == "rs") {

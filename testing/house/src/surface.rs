@@ -39,7 +39,7 @@ fn module(folder: &Path, file: &Path, path: &str, items: &mut Vec<String>) {
         }
         let is_skipped = std::mem::take(&mut is_for_research);
         if let Some(head) = line.strip_prefix("impl") {
-            owner = (!head.contains(" for ")).then(|| type_of(head)).flatten();
+            owner = (!head.contains(" for ")).then(|| type_of(head)).flatten().filter(|name| !is_private(&text, name));
         } else if line.starts_with('}') {
             owner = None;
         }
@@ -62,6 +62,16 @@ fn module(folder: &Path, file: &Path, path: &str, items: &mut Vec<String>) {
             }
         }
     }
+}
+
+/// Whether a type is declared in this text, and is not public.
+fn is_private(text: &str, name: &str) -> bool {
+    let declares = |line: &str| {
+        let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+        let kinds = ["struct", "enum", "union"];
+        !line.starts_with("pub ") && words.windows(2).any(|pair| kinds.contains(&pair[0]) && pair[1] == name)
+    };
+    text.lines().filter(|line| !line.starts_with([' ', '/'])).any(declares)
 }
 
 /// The type of `impl<'a> Name<'a> {`.
