@@ -17,9 +17,10 @@
 //! ```
 //!
 //! A [`Story`] is what the evidence says, as data: the operations, the edges between them, and the premises of each
-//! edge. It is the only thing here that understands evidence, and it does not know how a verdict was found. All else
-//! shows it: [`explain`] and [`tell`] in words, [`lanes`] and [`Graph`] as drawings, [`page`] in a browser. Every
-//! operation is named by its line, and written as in the text format, which shows its thread.
+//! edge. It is the only thing here that understands evidence, and it does not know how a verdict was found. (A
+//! [`page`] has the orders of a witness once more, as columns of numbers.) All else shows it: [`explain`] and [`tell`]
+//! in words, [`lanes`] and [`Graph`] as drawings, [`page`] in a browser. Every operation is named by its line, and
+//! written as in the text format, which shows its thread.
 //!
 //! [`drawing`] draws the place of histories among the models:
 //!

@@ -1,4 +1,5 @@
-//! Tells a witness in short: the steps of its orders, and what each changes.
+//! Tells a witness in short, for the terminal: the steps of its orders, and what each changes. Of long orders, the
+//! beginning and the end are shown.
 
 use history::History;
 

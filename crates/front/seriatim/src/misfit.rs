@@ -1,4 +1,5 @@
-//! Why a model does not fit a history.
+//! Why a model does not fit a history: it speaks of another kind of object, or needs what the history does not have. It
+//! is no verdict.
 
 use std::fmt;
 

@@ -1,4 +1,5 @@
-//! The options of a check.
+//! The options of a check: what it may use, which way it goes, and whether it makes a witness. Every engine gets from
+//! them what it understands.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Why work ended without a result.
+//! Why work ended without a result: a limit of the [budget](crate::Budget), or one of the work itself. It becomes the
+//! reason of the verdict `unknown`.
 
 use std::fmt;
 

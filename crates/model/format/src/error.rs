@@ -1,4 +1,5 @@
-//! What is wrong with an input, and where.
+//! What is wrong with an input, and where: the line, the column in characters, and what was expected. Who finds a fault
+//! knows its place in the line; who has the line makes the [error](InputError) of it.
 
 use thiserror::Error;
 

@@ -1,4 +1,5 @@
-//! What the writers of all formats share.
+//! What the writers of all formats share: the order of histories in a file with their separators, and why a history
+//! cannot be written.
 
 use std::io::{self, Write};
 

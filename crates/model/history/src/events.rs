@@ -1,4 +1,4 @@
-//! The events of a history, in order.
+//! The events of a history in the order of their moments: instants, calls and ends. It is what a monitor would see.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,5 @@
-//! Closes a relation in the plainest way: a list of predecessors for each event, and clocks in topological order.
+//! Closes a relation in the plainest way: a list of predecessors for each event, and clocks in topological order. An
+//! event is before another if the clock of the other has it.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,5 @@
-//! Checks witnesses: orders that explain all reads.
+//! Checks witnesses: orders that explain all reads. An order has each event that it must have, once, extends what the
+//! model fixes, and is replayed: each read returns the last write before it.
 
 use history::execution::{EventId, Kind};
 use history::{Execution, OperationId};

@@ -1,4 +1,4 @@
-//! What an engine may use, and its knobs.
+//! What an engine may use, and its knobs: the two things that a caller hands down to every engine.
 
 use model::Budget;
 

@@ -1,4 +1,5 @@
-//! What the clients do.
+//! What the clients do: each draws its next operations from a seeded source of random numbers, so that a run can be
+//! asked for again. No key gets a value twice, so that a read shows its write.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

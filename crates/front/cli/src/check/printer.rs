@@ -1,4 +1,5 @@
-//! Where the printouts of a run go, in the order of the input.
+//! Where the printouts of a run go, in the order of the input: the terminal, and the files of `--junit`,
+//! `--certificate` and the like.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Stdout, Write};

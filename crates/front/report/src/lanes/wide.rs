@@ -1,4 +1,5 @@
-//! Lanes that are as wide as their texts.
+//! Lanes that are as wide as their texts: each operation stands in the lane of its thread. If the terminal is too
+//! narrow for that, texts and gaps are cut; if it still is, [`narrow`](super::narrow) draws.
 
 use super::canvas::{Canvas, cut, width};
 use super::{Arrow, Row, Scene};

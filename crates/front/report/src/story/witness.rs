@@ -1,4 +1,5 @@
-//! The witness of a consistent history, to be played step by step.
+//! The witness of a consistent history, as a part of its story: the orders, and after each step what the memory or the
+//! object holds. The verifier's replay makes it, so what is told is what was verified.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,6 @@
-//! Makes histories from records.
+//! Makes histories from records: a header begins a history, and each other record is an event of it.
+//!
+//! Invariant: after an error in a history, its other records are skipped, and the next header begins a good one.
 
 use super::super::builder::{Builder, Preset, UnknownSource};
 use super::super::error::{Fault, InputError, utf8};

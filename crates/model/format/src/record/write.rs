@@ -1,4 +1,5 @@
-//! Writes histories as records.
+//! Writes histories as records: a header with what is no event, and then one record for each event, in their order.
+//! What is written is read as the same history, but for what records cannot say of transactions. That is noted.
 
 use super::super::Format;
 use super::super::methods::{default_initial, has_initial_value};

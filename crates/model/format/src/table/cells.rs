@@ -1,4 +1,5 @@
-//! Cells as JSON.
+//! Cells as JSON. A table has its numbers and strings in typed columns; the records of histories are read from text. So
+//! a cell is written as the JSON that a line of [JSON Lines](crate::json) would have for it.
 
 use std::io::Write as _;
 

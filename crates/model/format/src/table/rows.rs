@@ -1,4 +1,5 @@
-//! Rows become histories.
+//! Rows become histories: each row is a record of the same fields as in [JSON Lines](crate::json), and consecutive rows
+//! of one `history` are one history. A history that comes back after another began is an error.
 
 use std::collections::VecDeque;
 use std::hash::Hasher;

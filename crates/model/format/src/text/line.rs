@@ -1,4 +1,5 @@
-//! The tokens of a line of text.
+//! The tokens of a line of text: words, words in quotes, and what stands in parentheses or brackets. A cursor moves
+//! over the bytes and never back, so each is looked at once.
 
 use super::super::error::{Fault, utf8};
 use super::super::string::{quoted_length, unquote};

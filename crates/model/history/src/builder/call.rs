@@ -1,4 +1,5 @@
-//! What a user says of an event: a call, and how it ends.
+//! What a user says of an event: a call, and how it ends. Names are numbers already; the [builder](super) checks that
+//! the rest fits together.
 
 use crate::history::{KeyId, MemoryOrder, Operation, Outcome, ProcessId};
 use crate::object::Method;

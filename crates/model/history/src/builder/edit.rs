@@ -1,4 +1,4 @@
-//! Changes to a finished history.
+//! Changes to a finished history: it becomes a builder again, so its invariants are checked by the same code.
 
 use rustc_hash::FxHashMap;
 

@@ -1,4 +1,7 @@
-//! Verifies the core of a violation.
+//! Verifies the core of a violation: a few operations that no linearization can have together, whatever the others do.
+//!
+//! A core names what it is about, such as an insert and two removals of its value. What a core says of the rest of the
+//! history, that nobody else inserts a value, say, is looked up in the whole history.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,9 @@
-//! The weak models: the saturated order of a frame, or why it cannot be saturated.
+//! Saturation of a frame: the order that every store order has, or why there is none.
+//!
+//! Events enter in a line that is close to how they may have happened: of the writes that may go, the most urgent goes
+//! first ([`Ages`]). The [rules](StoreRules) close the order after each event. Invariant: the order is closed under the
+//! rules for all events that have entered. If no write had to be forced, the line itself explains all reads, and is a
+//! witness.
 
 use history::execution::EventId;
 use model::GaveUp;

@@ -1,4 +1,4 @@
-//! Strategies: which tactics may decide a model.
+//! Strategies: which tactics may decide a model. Either all that the [table](super::table) has for it, or one alone.
 
 use model::{Model, View};
 

@@ -1,4 +1,5 @@
-//! The choice of keys.
+//! The choice of keys: all alike, or by Zipf's law, where the n-th key has the weight 1/n, as in a store with a few
+//! popular keys.
 
 use crate::random::SplitMix64;
 
