@@ -1,136 +1,154 @@
-"""What a corpus costs on Spark: a row an operation, checked with 1 and with 2 executors (docs/scale.md).
+"""What a corpus costs on Spark, beside one process on the same data (docs/scale.md).
 
-    python benchmarks/spark_throughput.py
+    python benchmarks/spark_throughput.py --histories 100000 --operations 20
+    python benchmarks/spark_throughput.py --histories 100000 --operations 20 --giant 1000000
 
-Each executor is a process with one core (`local-cluster`). Told are the time by the clock, the processor time of the
-executors (of the JVM, and of the Python worker in which the checker runs), and the bytes that the shuffle wrote.
+The corpus is Parquet, a row an operation, in a shuffled order. Spark has executors with one core each, every one a
+process (`local-cluster`); one process reads the same file, sorts it and checks it with `check_all`. Told are processor
+times: of one process, and of all processes that Spark has, without their start. The ratio is to be 2 at most.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
+import resource
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow
+import pyarrow.parquet as parquet
 import pyspark
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 import seriatim
 from seriatim import spark as on_spark
 
-CPU = "_processor_time"
+COLUMNS = ("history_id", "index", "process", "f", "key", "value")
 
 
-def timed(work: on_spark.Work) -> on_spark.Work:
-    """The same work, which also tells how much processor time its partition took."""
-
-    def run(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
-        start = time.process_time()
-        yield from work(batches)
-        columns: list[str | None] = [CPU, None, None, None, str(time.process_time() - start), None]
-        names = [field.split()[0] for field in on_spark.SCHEMA.split(", ")]
-        arrays = [pyarrow.array([value], pyarrow.string()) for value in columns]
-        yield pyarrow.RecordBatch.from_arrays(arrays, names)
-
-    return run
+def parsed(seed: int, operations: int) -> list[tuple[str, str, str, int]]:
+    text = str(seriatim.gen("tso", threads=4, operations=operations, seed=seed))
+    lines = [line.split() for line in text.splitlines() if line.startswith("[")]
+    return [(line[0].strip("[]"), line[1], line[2], int(line[3])) for line in lines if len(line) > 3]
 
 
-def make(folder: Path, histories: int, operations: int) -> None:
-    """A corpus in Parquet, a row an operation."""
-    seeds = 200
-    rows: dict[str, list[object]] = {name: [] for name in ("history", "index", "process", "f", "key", "value")}
-    texts = [str(seriatim.gen("tso", threads=4, operations=operations, seed=seed)) for seed in range(seeds)]
-    parsed = []
-    for text in texts:
-        lines = [line.split() for line in text.splitlines() if line.startswith("[")]
-        parsed.append([(line[0].strip("[]"), line[1], line[2], int(line[3])) for line in lines if len(line) > 3])
+def make(folder: Path, histories: int, operations: int, giant: int) -> int:
+    """A corpus in Parquet, a row an operation, not in the order of histories. Tells how many operations it has."""
+    seeds = [parsed(seed, operations) for seed in range(200)]
+    columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+
+    def add(name: str, rows: list[tuple[str, str, str, int]]) -> None:
+        for index, row in enumerate(rows):
+            for column, cell in zip(COLUMNS, (name, index, *row)):
+                columns[column].append(cell)
+
     for number in range(histories):
-        for index, (process, f, key, value) in enumerate(parsed[number % seeds]):
-            for name, cell in zip(rows, (str(number), index, process, f, key, value)):
-                rows[name].append(cell)
-    import pyarrow.parquet as parquet
+        add(f"h{number}", seeds[number % len(seeds)])
+    if giant:
+        add("giant", parsed(0, giant))
+    table = pyarrow.table(columns)
+    # The rows of a history are far apart.
+    order = pyarrow.array([row for start in range(10) for row in range(start, table.num_rows, 10)])
+    parquet.write_table(table.take(order), folder / "corpus.parquet", row_group_size=200_000)
+    return int(table.num_rows)
 
-    parquet.write_table(pyarrow.table(rows), folder / "corpus.parquet", row_group_size=100_000)
+
+def spent() -> float:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
 
 
-def measure(corpus: Path, executors: int, logs: Path) -> dict[str, float]:
+def one_process(corpus: Path, model: str) -> tuple[float, dict[str, int]]:
+    start = spent()
+    table = parquet.read_table(corpus).sort_by([("history_id", "ascending"), ("index", "ascending")])
+    counts: dict[str, int] = {}
+    for verdict in seriatim.check_all(table.to_reader(), model, iterator=True, jobs=1):
+        counts[verdict.verdict] = counts.get(verdict.verdict, 0) + 1
+    return spent() - start, counts
+
+
+def below(root: int) -> dict[int, tuple[float, int]]:
+    """The processor time and the largest memory, in megabytes, of a process and of all that it started."""
+    parents: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            parents.setdefault(int(fields[1]), []).append(int(entry.name))
+    tick = os.sysconf("SC_CLK_TCK")
+    found = {}
+    waiting = [root]
+    while waiting:
+        process = waiting.pop()
+        waiting += parents.get(process, [])
+        try:
+            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+            status = Path(f"/proc/{process}/status").read_text()
+        except OSError:
+            continue
+        peak = next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")), 0)
+        # With the children that it has waited for.
+        found[process] = (sum(map(int, fields[11:15])) / tick, peak // 1024)
+    return found
+
+
+def measure(corpus: Path, executors: int, model: str) -> tuple[float, float, on_spark.Summary, int]:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
     settings = {
         "spark.ui.enabled": "false",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
-        "spark.sql.shuffle.partitions": "8",
         "spark.executor.memory": "700m",
-        "spark.eventLog.enabled": "true",
-        "spark.eventLog.rolling.enabled": "false",
-        "spark.eventLog.compress": "false",
-        "spark.eventLog.dir": logs.as_uri(),
     }
     builder = SparkSession.builder.master(f"local-cluster[{executors},1,1024]").appName("throughput")
     for name, value in settings.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
-    frame = session.read.parquet(str(corpus / "corpus.parquet"))
-    work = timed(on_spark._of_rows(("tso",), None, 60.0))
-
-    def run() -> list[Any]:
-        placed = on_spark._placed(frame.withColumn("history", F.col("history").cast("string")), 8 * executors)
-        return list(placed.mapInArrow(work, on_spark.SCHEMA).select("history", "verdict", "reason").collect())
-
-    run()  # So that the executors and their Python workers are up.
-    session.sparkContext.setJobDescription("measured")
+    frame = session.read.parquet(str(corpus))
+    # So that the executors, their Python workers and the code of the plan are there.
+    on_spark.check(frame.where("history_id IN ('h0', 'h1')"), model).summary()
+    before = {process: seconds for process, (seconds, _) in below(os.getpid()).items()}
     start = time.monotonic()
-    rows = run()
+    summary = on_spark.check(frame, model).summary()
     clock = time.monotonic() - start
+    after = below(os.getpid())
+    used = sum(seconds - before.get(process, 0.0) for process, (seconds, _) in after.items())
+    largest = max(peak for process, (_, peak) in after.items() if process != os.getpid())
     session.stop()
-    python = sum(float(row["reason"]) for row in rows if row["history"] == CPU)
-    verdicts = [row["verdict"] for row in rows if row["history"] != CPU]
-    assert set(verdicts) == {"consistent"}, set(verdicts)
-    java, shuffled = 0.0, 0
-    measured: set[int] = set()
-    for log in logs.iterdir():
-        for line in log.read_text().splitlines():
-            event = json.loads(line)
-            if event["Event"] == "SparkListenerJobStart":
-                if (event.get("Properties") or {}).get("spark.job.description") == "measured":
-                    measured.update(event["Stage IDs"])
-            elif event["Event"] == "SparkListenerTaskEnd" and event["Stage ID"] in measured:
-                metrics = event["Task Metrics"]
-                java += metrics["Executor CPU Time"] / 1e9
-                shuffled += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
-        log.unlink()
-    return {"histories": len(verdicts), "clock": clock, "python": python, "java": java, "shuffled": shuffled}
+    return used, clock, summary, largest
 
 
-def main() -> None:
+def main() -> int:
     arguments = argparse.ArgumentParser(description="What a corpus costs on Spark")
-    arguments.add_argument("--histories", type=int, default=20_000)
-    arguments.add_argument("--operations", type=int, default=100)
+    arguments.add_argument("--histories", type=int, default=100_000)
+    arguments.add_argument("--operations", type=int, default=20, help="of each history")
+    arguments.add_argument("--giant", type=int, default=0, help="operations of one history more")
+    arguments.add_argument("--executors", type=int, default=2)
+    arguments.add_argument("--model", default="tso")
+    arguments.add_argument("--most", type=float, default=2.0, help="fail if the ratio is larger")
     chosen = arguments.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        folder, logs = Path(name), Path(name) / "logs"
-        logs.mkdir()
-        make(folder, chosen.histories, chosen.operations)
-        for executors in (1, 2):
-            found = measure(folder, executors, logs)
-            million = chosen.histories * chosen.operations / 1e6
-            print(
-                f"{executors} executors: {million:.1f} million operations in {found['histories']} histories: "
-                f"{found['clock']:.1f} s by the clock, {1e6 * million / found['clock']:,.0f} operations a second; "
-                f"for a million operations: {found['python'] / million:.2f} s of processor time in Python, "
-                f"{found['java'] / million:.2f} s in the JVM, {found['shuffled'] / million / 1e6:.1f} MB shuffled"
-            )
+        rows = make(Path(name), chosen.histories, chosen.operations, chosen.giant)
+        corpus = Path(name) / "corpus.parquet"
+        alone, counts = one_process(corpus, chosen.model)
+        used, clock, summary, largest = measure(corpus, chosen.executors, chosen.model)
+    told = {verdict: count for (_, verdict), count in summary.counts.items()}
+    assert told == counts, (told, counts)
+    print(
+        f"{sum(counts.values())} histories, {rows} operations: one process {alone:.1f} s of processor time; "
+        f"Spark with {chosen.executors} executors {used:.1f} s, {clock:.1f} s by the clock, "
+        f"largest process {largest} MB; ratio {used / alone:.2f}"
+    )
+    return int(used / alone > chosen.most)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -47,7 +47,7 @@ pub(crate) fn generate_memory(
     if let Some(fault) = config.fault() {
         return Err(PyValueError::new_err(fault));
     }
-    Ok(History::new(py.detach(|| memory::history(&config, memory::generate(&config))), 0))
+    Ok(History::new(py.detach(|| memory::history(&config, memory::generate(&config)))))
 }
 
 /// A history of a simulated object.
@@ -88,5 +88,5 @@ pub(crate) fn generate_object(
     if let Some(misfit) = config.misfit() {
         return Err(PyValueError::new_err(misfit));
     }
-    Ok(History::new(py.detach(|| object::history(&config)), 0))
+    Ok(History::new(py.detach(|| object::history(&config))))
 }

@@ -7,8 +7,10 @@
 mod errors;
 mod generate;
 mod history;
+mod litmus;
 mod monitor;
 mod patience;
+mod probe;
 mod specification;
 mod table;
 mod verdict;
@@ -26,15 +28,17 @@ mod _native {
     #[pymodule_export]
     use super::generate::{generate_memory, generate_object};
     #[pymodule_export]
-    use super::history::{History, histories};
+    use super::history::{History, Reader, Unread, column_named, restore_history};
     #[pymodule_export]
-    use super::monitor::{Monitor, Violation};
+    use super::litmus::{Explored, explore};
+    #[pymodule_export]
+    use super::monitor::{Monitor, restore_monitor};
+    #[pymodule_export]
+    use super::probe::run_probe;
     #[pymodule_export]
     use super::specification::check_specification;
     #[pymodule_export]
-    use super::table::histories_of_table;
-    #[pymodule_export]
-    use super::verdict::{Place, Shrunk, Verdict, check, check_all, classify, models, shrink, verify};
+    use super::verdict::{Verdict, check, check_many, classify, models, restore_verdict, shrink, verify};
 
     #[pymodule_init]
     fn init(module: &super::Bound<'_, super::PyModule>) -> super::PyResult<()> {

@@ -10,24 +10,8 @@ use crate::errors;
 use crate::history::read_options;
 use crate::verdict::named;
 
-/// The event that made a violation certain.
-#[pyclass(frozen, get_all, module = "seriatim")]
-pub struct Violation {
-    /// The number of the event, from 0.
-    event: u64,
-    /// The reason in a few words.
-    reason: String,
-}
-
-#[pymethods]
-impl Violation {
-    fn __repr__(&self) -> String {
-        format!("<Violation at event {}: {}>", self.event, self.reason)
-    }
-}
-
 /// A monitor of one history.
-#[pyclass(module = "seriatim")]
+#[pyclass(module = "seriatim._native")]
 pub struct Monitor {
     stream: Stream,
     wanted: Wanted,
@@ -56,7 +40,7 @@ impl Monitor {
 
     /// Takes in whole lines. Returns the first violation among their events, if there is one; events after it are not
     /// looked at.
-    fn push_lines(&mut self, py: Python<'_>, lines: &[u8]) -> PyResult<Option<Violation>> {
+    fn push_lines(&mut self, py: Python<'_>, lines: &[u8]) -> PyResult<Option<Py<PyAny>>> {
         let mut rest = lines;
         while let Some(item) = self.stream.next(&mut rest) {
             let event = match item.map_err(|error| errors::of_input(py, &error))? {
@@ -77,7 +61,8 @@ impl Monitor {
                 Ok(Progress::GaveUp(reason)) => self.gave_up = Some(reason),
                 Err(violation) => {
                     self.is_violated = true;
-                    return Ok(Some(Violation { event: self.events - 1, reason: violation.reason }));
+                    let kind = py.import("seriatim._results")?.getattr("Violation")?;
+                    return Ok(Some(kind.call1((self.events - 1, violation.reason))?.unbind()));
                 }
             }
         }
@@ -112,4 +97,26 @@ impl Monitor {
     fn reason(&self) -> Option<&str> {
         self.gave_up.as_deref().or_else(|| self.watch.as_ref().and_then(Watch::doubt))
     }
+
+    /// The whole state, for [`restore_monitor`].
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, State)> {
+        let parts = (&self.stream, &self.watch, self.events, &self.gave_up, self.is_violated);
+        let bytes = postcard::to_allocvec(&parts).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let restore = py.import("seriatim._native")?.getattr("restore_monitor")?;
+        Ok((restore, (bytes, self.wanted.model.map(|model| model.name().to_owned()), self.wanted.threads)))
+    }
+}
+
+/// A monitor as it is pickled: its state, and the model and the number of threads that were wanted.
+type State = (Vec<u8>, Option<String>, Option<u32>);
+
+/// A monitor that was pickled, by this version.
+#[pyfunction]
+#[pyo3(signature = (bytes, model, threads))]
+pub(crate) fn restore_monitor(bytes: Vec<u8>, model: Option<&str>, threads: Option<u32>) -> PyResult<Monitor> {
+    let parts = postcard::from_bytes::<(Stream, Option<Watch>, u64, Option<String>, bool)>(&bytes);
+    let (stream, watch, events, gave_up, is_violated) =
+        parts.map_err(|error| PyValueError::new_err(format!("this is no monitor that was pickled: {error}")))?;
+    let wanted = Wanted { model: model.map(named).transpose()?, threads, ..Wanted::default() };
+    Ok(Monitor { stream, wanted, watch, events, gave_up, is_violated })
 }

@@ -25,9 +25,9 @@ pub(crate) fn limit(seconds: Option<f64>) -> PyResult<Option<Duration>> {
     Ok(Duration::try_from_secs_f64(seconds).ok())
 }
 
-/// Runs `work` with this time limit. It is given options with a limit, and says whether it gave up: then it may be asked
-/// again.
-pub(crate) fn run<T: Send>(
+/// Runs `work` with this time limit: for a moment on this thread, and then again in a thread of its own. It says whether
+/// it gave up.
+pub(crate) fn run_briefly<T: Send>(
     py: Python<'_>,
     limit: Option<Duration>,
     work: impl Fn(Options) -> (T, bool) + Sync + Send,
@@ -37,11 +37,11 @@ pub(crate) fn run<T: Send>(
     if !gave_up || limit == Some(moment) {
         return Ok(done);
     }
-    run_at_length(py, limit, |options| work(options).0)
+    run(py, limit, |options| work(options).0)
 }
 
 /// Runs `work` with this time limit, in a thread of its own.
-pub(crate) fn run_at_length<T: Send>(
+pub(crate) fn run<T: Send>(
     py: Python<'_>,
     limit: Option<Duration>,
     work: impl Fn(Options) -> T + Sync + Send,

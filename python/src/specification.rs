@@ -7,7 +7,6 @@
 
 use std::cell::RefCell;
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -160,5 +159,5 @@ pub(crate) fn check_specification(
         return Err(error);
     }
     let decision = Decision::new(Model::Linearizable, decided);
-    Ok(Verdict { history: Arc::clone(&history.inner), number: history.number, decision, limit })
+    Ok(Verdict::new(history, decision, limit))
 }

@@ -1,6 +1,8 @@
 """A real cluster: two executors, each a process of its own."""
 
+import json
 import os
+import pickle
 import random
 import signal
 import sys
@@ -15,6 +17,7 @@ pyspark = pytest.importorskip("pyspark")
 import seriatim  # noqa: E402
 from pyspark.sql import SparkSession  # noqa: E402
 from seriatim import spark as on_spark  # noqa: E402
+from seriatim import streaming  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -74,8 +77,8 @@ def test_texts_equal_one_process(session):
     assert checked.summary().verdict == "violation"
 
 
-def test_rows_equal_one_process_and_a_giant_is_alone(session):
-    histories = corpus(40) | {"giant": seriatim.gen("tso", operations=3000, seed=7)}
+def test_rows_equal_one_process_and_a_giant_is_no_harm(session):
+    histories = corpus(40) | {"giant": seriatim.gen("tso", operations=30_000, seed=7)}
     rows = rows_of(histories)
     random.Random(1).shuffle(rows)
     frame = frame_of(session, rows)
@@ -83,12 +86,141 @@ def test_rows_equal_one_process_and_a_giant_is_alone(session):
     assert there(checked) == here(histories, MODELS)
     summary = checked.summary()
     assert sum(summary.counts.values()) == len(histories) * len(MODELS)
-    from pyspark.sql import functions as F
 
-    placed = on_spark._placed(frame, 6).withColumn("at", F.spark_partition_id())
-    beside = placed.where("history != 'giant'").select("at").distinct()
-    giant = placed.where("history = 'giant'").select("at").distinct()
-    assert giant.count() == 1 and beside.join(giant, "at").count() == 0
+
+def jobs_of(session, work):
+    """How many jobs it starts."""
+    group = f"counted {time.monotonic()}"
+    session.sparkContext.setJobGroup(group, group)
+    try:
+        work()
+    finally:
+        session.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+    return len(session.sparkContext.statusTracker().getJobIdsForGroup(group))
+
+
+def test_a_summary_is_one_job(session):
+    checked = on_spark.check(frame_of(session, rows_of(corpus(30))), MODELS)
+    summaries = []
+    assert jobs_of(session, lambda: summaries.append(checked.summary())) == 1
+    assert sum(summaries[0].counts.values()) == 90 and summaries[0].verdict == "violation"
+    assert session.conf.get("spark.sql.shuffle.partitions") == "8"
+
+
+def test_histories_go_on_in_the_next_batch(session):
+    histories = corpus(20, operations=50)
+    before = session.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch")
+    session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", 7)
+    try:
+        assert there(on_spark.check(frame_of(session, rows_of(histories)), MODELS)) == here(histories, MODELS)
+    finally:
+        session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", before)
+
+
+def test_columns_have_the_names_that_people_use(session):
+    histories = corpus(10)
+    frame = frame_of(session, rows_of(histories)).toDF("History_ID", "index", "core", "op", "addr", "data")
+    frame = frame.selectExpr("*", "'left alone' AS `a.note`")
+    assert there(on_spark.check(frame, "sc")) == here(histories, ["sc"])
+    with pytest.raises(ValueError, match="'core' and 'tid' both mean `process`"):
+        on_spark.check(frame.selectExpr("*", "core AS tid"), "sc")
+
+
+def test_null_is_handled_or_named(session):
+    good = [("good", 0, "0", "w", "x", 1), ("good", 1, "1", "r", "x", 1)]
+    bad = [
+        (None, 0, "0", "w", "x", 1),
+        ("index", None, "0", "w", "x", 1),
+        ("index", 1, "0", "r", "x", 1),
+        ("process", 0, "0", "w", "x", 1),
+        ("process", 1, None, "r", "x", 1),
+        ("f", 0, "0", None, "x", 1),
+        ("key", 0, "0", "w", None, 1),
+        ("value", 0, "0", "w", "x", None),
+    ]
+    checked = on_spark.check(frame_of(session, good + bad), "sc")
+    rows = {row["history"]: row for row in checked.verdicts.collect()}
+    assert rows.pop("good")["verdict"] == "consistent"
+    assert set(rows) == {None, "index", "process", "f", "key", "value"}
+    assert rows["key"]["verdict"] == "error" and rows["value"]["verdict"] == "error"
+    told = {name: row["reason"] for name, row in rows.items() if row["verdict"] == "error"}
+    assert "`history` is NULL" in told[None] and "`index` is NULL" in told["index"]
+    # Rows are counted in their history.
+    assert "row 2, column process: this is null" in told["process"] and "row 1, column f: this is null" in told["f"]
+    assert checked.summary().counts == {("sc", "consistent"): 1, ("sc", "error"): 6}
+    texts = session.createDataFrame([("a", None), (None, "[0] w x 1\n")], "history string, text string")
+    assert {row["reason"] for row in on_spark.check(texts, "sc").verdicts.collect()} == {
+        "the text is NULL",
+        "these rows belong to no history: `history` is NULL",
+    }
+
+
+def test_operations_with_moments_need_no_index(session):
+    rows = [
+        ("fine", 0, "enqueue", 7, None, 0, 10),
+        ("fine", 1, "dequeue", None, 7, 5, 8),
+        ("late", 0, "enqueue", 7, None, 9, 10),
+        ("late", 1, "dequeue", None, 7, 5, 8),
+    ]
+    schema = "history string, process int, f string, value int, result int, call int, `return` int"
+    checked = on_spark.check(session.createDataFrame(rows, schema), "linearizable", object="queue")
+    assert there(checked) == {("fine", "linearizable"): "consistent", ("late", "linearizable"): "violation"}
+
+
+def test_a_stream_is_followed(session, tmp_path):
+    """Whatever batch an event comes in, the verdict is that of the monitor on the events so far."""
+    fine = [("fine", i, 0, *event) for i, event in enumerate([("invoke", "enqueue", 1), ("ok", "enqueue", 1)] * 20)]
+    wrong = [
+        ("wrong", 0, 0, "invoke", "enqueue", 1),
+        ("wrong", 1, 0, "ok", "enqueue", 1),
+        ("wrong", 2, 1, "invoke", "dequeue", None),
+        ("wrong", 3, 1, "ok", "dequeue", None),
+    ]
+    gap = [("gap", 0, 0, "invoke", "enqueue", 1), ("gap", 2, 0, "invoke", "enqueue", 2)]
+    bad = [("bad", 0, 0, "invoke", "nonsense", 1)]
+    rows = fine + wrong + gap + bad
+    random.Random(2).shuffle(rows)
+    schema = "history_id string, index long, tid int, type string, f string, value long"
+    for at in range(4):
+        part = session.createDataFrame(rows[at::4], schema).coalesce(1)
+        part.write.mode("append").parquet(str(tmp_path / "events"))
+    stream = session.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "events"))
+    watched = streaming.watch(stream, "linearizable", object="queue")
+    query = watched.writeStream.outputMode("update").format("memory").queryName("watched")
+    query = query.trigger(availableNow=True).option("checkpointLocation", str(tmp_path / "state")).start()
+    query.awaitTermination()
+    last = {}
+    for row in session.table("watched").collect():
+        if row["history"] not in last or row["events"] >= last[row["history"]]["events"]:
+            last[row["history"]] = row
+    told = {name: (row["verdict"], row["events"], row["waiting"], row["event"]) for name, row in last.items()}
+    assert told == {
+        "fine": ("consistent", 40, 0, None),
+        "wrong": ("violation", 4, 0, 3),
+        "gap": ("consistent", 1, 1, None),
+        "bad": ("error", 0, 0, 0),
+    }
+    with pytest.raises(ValueError, match="column `index`"):
+        streaming.watch(stream.drop("index"), "linearizable")
+    with pytest.raises(ValueError, match="column `time`"):
+        streaming.watch(stream, "linearizable", forgets="10 minutes")
+
+
+def test_a_followed_history_is_exact_in_any_order():
+    history = seriatim.gen(object="queue", operations=60, threads=3, wrong="lost", seed=4)
+    lines = [line for line in history.to("jsonl").splitlines() if '"process"' in line]
+    watch = seriatim.monitor("linearizable", object="queue")
+    native = [watch.push(json.loads(line)) for line in lines]
+    first = next(at for at, violation in enumerate(native) if violation is not None)
+    events = [(str(at), line) for at, line in enumerate(lines)]
+    for seed in range(5):
+        random.Random(seed).shuffle(events)
+        followed = streaming.Followed("linearizable", "queue", None)
+        for at in range(0, len(events), 7):
+            followed.take(events[at : at + 7])
+            followed = pickle.loads(pickle.dumps(followed))
+        followed.take(events[:5])  # What was there before is left alone.
+        assert followed.row("it", "linearizable")[2:6] == ("violation", first + 1, 0, first)
 
 
 def test_a_bad_history_does_not_stop_the_others(session):

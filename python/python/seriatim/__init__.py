@@ -12,8 +12,9 @@ sc: violation
     line 3  [b] r flag 1  reads from line 2
     line 4  [b] r row 0   later in thread b
 
-A history is given as a path, as text, as bytes, as a list of dicts with Jepsen's fields, or as a table of pandas or
-Arrow. A `str` with a line break in it is text; one without is a path.
+A history is given as a path, as text, as bytes, as a list of dicts with Jepsen's fields, or as a table of pandas,
+Polars, DuckDB or Arrow. A `str` with a line break in it is text; one without is the path of a file. `text=…` and `path=…`
+leave no doubt.
 """
 
 from ._native import (
@@ -22,31 +23,38 @@ from ._native import (
     MisfitError,
     Monitor,
     NoViolationError,
-    Place,
     RefusedError,
-    Shrunk,
     Verdict,
-    Violation,
     __version__,
 )
 from ._check import check, check_all, classify, explain, models, monitor, report, shrink, verify
+from ._convert import to_arrow, to_dict, to_pandas
+from ._explore import Exploration, State, explore
 from ._generate import gen
-from ._source import Source, histories, history
+from ._probe import Probe, probe
+from ._results import Place, Progress, Results, Shrunk, Violation
+from ._source import Corpus, Source, histories, history
 from ._specification import Specification
 from .record import Recorder
 
 __all__ = [
+    "Corpus",
+    "Exploration",
     "History",
     "InputError",
     "MisfitError",
     "Monitor",
     "NoViolationError",
     "Place",
+    "Probe",
+    "Progress",
     "Recorder",
     "RefusedError",
+    "Results",
     "Shrunk",
     "Source",
     "Specification",
+    "State",
     "Verdict",
     "Violation",
     "__version__",
@@ -54,12 +62,17 @@ __all__ = [
     "check_all",
     "classify",
     "explain",
+    "explore",
     "gen",
     "histories",
     "history",
     "models",
     "monitor",
+    "probe",
     "report",
     "shrink",
+    "to_arrow",
+    "to_dict",
+    "to_pandas",
     "verify",
 ]

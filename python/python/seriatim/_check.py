@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
-from typing import Any, Union
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, Union, overload
 
 from . import _native
-from ._native import History, Place, Shrunk, Verdict, Violation
-from ._source import Source, histories, history
+from ._native import History, Verdict
+from ._progress import Bar, Wanted
+from ._results import Place, Results, Shrunk, Violation
+from ._source import Corpus, Reading, Source, given, history
 from ._specification import Specification, decode
 
 AnObject = Union[str, Specification, None]
+Text = Union[str, bytes, None]
+Path = Union[str, os.PathLike[str], None]
 
 
 def check(
-    source: Source,
+    source: Source | None = None,
     model: str | None = None,
     *,
+    text: Text = None,
+    path: Path = None,
     object: AnObject = None,
     timeout: float | None = 60.0,
     format: str | None = None,
@@ -30,7 +36,11 @@ def check(
     Without a model: `linearizable` for a history with calls and returns, `sc` for any other. `object` is the name of a
     built-in object, or an object of your own: see `Specification`. After `timeout` seconds the verdict is `unknown`;
     None means no limit.
+
+    >>> check(text="[a] w x 1\\n[b] r x 1", model="sc").consistent
+    True
     """
+    source = given(source, text, path)
     if object is None or isinstance(object, str):
         read = history(source, object=object, format=format, initial=initial)
         return _native.check(read, model, timeout, unique)
@@ -50,56 +60,148 @@ def _named(source: Source) -> Source:
     return [{"object": "own"}, *records]
 
 
+@overload
 def check_all(
-    source: Source | Iterable[History],
-    model: str | None = None,
+    source: Corpus | None = None,
+    model: str | Sequence[str] | None = None,
     *,
+    iterator: Literal[False] = False,
+    text: Text = None,
+    path: Path = None,
     object: str | None = None,
     timeout: float | None = 60.0,
     format: str | None = None,
     initial: str | int | None = None,
     unique: bool = False,
     jobs: int | None = None,
-) -> list[Verdict]:
-    """Checks all histories of a corpus, on several threads. The verdicts are in the order of the histories."""
-    if isinstance(source, (list, tuple)) and source and all(isinstance(it, History) for it in source):
-        found = list(source)
-    else:
-        found = histories(source, object=object, format=format, initial=initial)  # type: ignore[arg-type]
-    return _native.check_all(found, model, timeout, unique, jobs)
+    errors: Literal["result", "raise"] = "result",
+    progress: Wanted = False,
+) -> Results: ...
+@overload
+def check_all(
+    source: Corpus | None = None,
+    model: str | Sequence[str] | None = None,
+    *,
+    iterator: Literal[True],
+    text: Text = None,
+    path: Path = None,
+    object: str | None = None,
+    timeout: float | None = 60.0,
+    format: str | None = None,
+    initial: str | int | None = None,
+    unique: bool = False,
+    jobs: int | None = None,
+    errors: Literal["result", "raise"] = "result",
+    progress: Wanted = False,
+) -> Iterator[Verdict]: ...
+def check_all(
+    source: Corpus | None = None,
+    model: str | Sequence[str] | None = None,
+    *,
+    iterator: bool = False,
+    text: Text = None,
+    path: Path = None,
+    object: str | None = None,
+    timeout: float | None = 60.0,
+    format: str | None = None,
+    initial: str | int | None = None,
+    unique: bool = False,
+    jobs: int | None = None,
+    errors: Literal["result", "raise"] = "result",
+    progress: Wanted = False,
+) -> Results | Iterator[Verdict]:
+    """Checks all histories of a corpus against one model or several, on several threads.
+
+    The corpus is a file or text of many histories, a table with a column `history`, a dict of sources by name, or any
+    iterable of sources. The verdicts are in the order of the histories, and for each in the order of the models. Each
+    has the `id`, the `file` and the `line` of its history.
+
+    A history that cannot be read, or that a model does not fit, has the verdict `error`, with the exception as its
+    `error`; the rest goes on. With `errors="raise"` the exception is raised.
+
+    With `iterator=True` the verdicts come one by one, and only some histories are in memory at a time. `progress=True`
+    shows a bar, of `tqdm` if it is installed; a function is called with a `Progress` now and then.
+
+    >>> found = check_all({"one": "[a] w x 1\\n[b] r x 1\\n", "two": "[a] q x 1\\n"}, ["sc", "tso"])
+    >>> [(it.id, it.model, it.verdict) for it in found]
+    [('one', 'sc', 'consistent'), ('one', 'tso', 'consistent'), ('two', 'sc', 'error'), ('two', 'tso', 'error')]
+    """
+    if errors not in ("result", "raise"):
+        raise ValueError(f"errors is 'result' or 'raise', not {errors!r}")
+    models = None if model is None else [model] if isinstance(model, str) else list(model)
+    _native.check_many([], models)  # An unknown model is told at once.
+    source = given(source, text, path)
+    is_counted = isinstance(source, (list, tuple)) and all(isinstance(it, History) for it in source)
+    total = len(source) if is_counted and isinstance(source, (list, tuple)) else None
+    lots = Reading(object, format, initial).lots(source)
+
+    def checked() -> Iterator[Verdict]:
+        with Bar(progress, total) as bar:
+            for lot in lots:
+                verdicts = _native.check_many(lot, models, timeout, unique, jobs)
+                for verdict in verdicts:
+                    if errors == "raise" and verdict.error is not None:
+                        raise verdict.error
+                    yield verdict
+                bar.add(len(lot), verdicts)
+
+    return checked() if iterator else Results(checked())
 
 
-def classify(source: Source, *, timeout: float | None = 60.0, unique: bool = False) -> Place:
+def classify(
+    source: Source | None = None,
+    *,
+    text: Text = None,
+    path: Path = None,
+    timeout: float | None = 60.0,
+    unique: bool = False,
+) -> Place:
     """The strongest memory models that a history satisfies, and the weakest that it breaks."""
-    return _native.classify(history(source), timeout, unique)
+    return Place(*_native.classify(history(given(source, text, path)), timeout, unique))
 
 
 def shrink(
-    source: Source, model: str | None = None, *, object: str | None = None, timeout: float | None = 60.0
+    source: Source | None = None,
+    model: str | None = None,
+    *,
+    text: Text = None,
+    path: Path = None,
+    object: str | None = None,
+    timeout: float | None = 60.0,
 ) -> Shrunk:
     """A minimal counterexample: without any one operation it would be consistent."""
-    return _native.shrink(history(source, object=object), model, timeout)
+    return Shrunk(*_native.shrink(history(given(source, text, path), object=object), model, timeout))
 
 
-def explain(source: Source, model: str | None = None, *, object: str | None = None) -> str:
+def explain(
+    source: Source | None = None,
+    model: str | None = None,
+    *,
+    text: Text = None,
+    path: Path = None,
+    object: str | None = None,
+) -> str:
     """The verdict in words and lanes. A violation is shrunk first, so that only what matters is told."""
-    read = history(source, object=object)
+    read = history(given(source, text, path), object=object)
     verdict = _native.check(read, model)
     if verdict.verdict != "violation":
         return verdict.explanation
-    shrunk = _native.shrink(read, model).verdict
+    shrunk = shrink(read, model).verdict
     return f"{shrunk.explanation}\n\n{shrunk.lanes()}"
 
 
 def report(
-    source: Source,
+    source: Source | None = None,
     model: str | None = None,
     *,
     output: str | os.PathLike[str],
+    text: Text = None,
+    path: Path = None,
     object: str | None = None,
     timeout: float | None = 60.0,
 ) -> Verdict:
     """Writes a page that shows the verdict and why it holds. It is one file, which any browser opens."""
+    source = given(source, text, path)
     name = os.fspath(source) if isinstance(source, os.PathLike) else "history"
     verdict = _native.check(history(source, object=object), model, timeout)
     with open(output, "w", encoding="utf-8") as file:
@@ -107,15 +209,17 @@ def report(
     return verdict
 
 
-def verify(certificate: str | Verdict, source: Source) -> tuple[str, str]:
+def verify(
+    certificate: str | Verdict, source: Source | None = None, *, text: Text = None, path: Path = None
+) -> tuple[str, str]:
     """Verifies a certificate with code that shares only the parser with the checkers.
 
     Returns the model and the verdict that it proves. Raises `RefusedError` if it proves nothing.
     """
-    text = certificate.certificate if isinstance(certificate, Verdict) else certificate
-    if text is None:
+    proof = certificate.certificate if isinstance(certificate, Verdict) else certificate
+    if proof is None:
         raise ValueError("a verdict that is unknown has no certificate")
-    return _native.verify(text, history(source))
+    return _native.verify(proof, history(given(source, text, path)))
 
 
 def models() -> dict[str, str]:
@@ -131,6 +235,8 @@ class monitor:
     ...     assert watch.push(line) is None
     >>> watch.push("[1] return empty")
     <Violation at event 3: ...>
+
+    A monitor can be pickled at any time, and goes on where it was.
     """
 
     def __init__(

@@ -1,5 +1,7 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+from ._results import Violation
 
 __version__: str
 
@@ -8,6 +10,8 @@ class InputError(ValueError):
     column: int | str
     text: str
     expected: str | None
+    file: str | None
+    id: str | None
 
 class MisfitError(ValueError):
     fitting: list[str]
@@ -16,44 +20,104 @@ class RefusedError(ValueError): ...
 class NoViolationError(ValueError): ...
 
 class History:
-    name: str | None
-    object: str
-    processes: list[str]
+    @property
+    def name(self) -> str | None: ...
+    @property
+    def id(self) -> str | None: ...
+    @property
+    def file(self) -> str | None: ...
+    @property
+    def line(self) -> int | None: ...
+    @property
+    def object(self) -> str: ...
+    @property
+    def processes(self) -> list[str]: ...
     def __len__(self) -> int: ...
     def operations(self) -> list[str]: ...
     def to(self, format: str) -> str: ...
+    def to_bytes(self, format: str) -> bytes: ...
+    def to_dict(self) -> list[dict[str, Any]]: ...
+    def to_arrow(self) -> Any: ...
+    def to_pandas(self) -> Any: ...
+    def with_id(self, id: str) -> History: ...
+
+class Unread:
+    def __init__(self, error: BaseException, file: str | None = None) -> None: ...
+    @property
+    def error(self) -> BaseException: ...
+    def with_id(self, id: str) -> Unread: ...
+
+class Reader:
+    def __init__(
+        self,
+        *,
+        path: str | None = None,
+        content: bytes | None = None,
+        table: object | None = None,
+        rows: str = "scattered",
+        format: str | None = None,
+        object: str | None = None,
+        initial: str | None = None,
+    ) -> None: ...
+    def take(self, count: int) -> list[History | Unread]: ...
 
 class Verdict:
-    verdict: str
-    model: str
-    strategy: str
-    reason: str | None
-    explanation: str
-    certificate: str | None
+    @property
+    def verdict(self) -> str: ...
+    @property
+    def consistent(self) -> bool | None: ...
+    @property
+    def model(self) -> str | None: ...
+    @property
+    def strategy(self) -> str: ...
+    @property
+    def reason(self) -> str | None: ...
+    @property
+    def error(self) -> BaseException | None: ...
+    @property
+    def id(self) -> str | None: ...
+    @property
+    def file(self) -> str | None: ...
+    @property
+    def line(self) -> int | None: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def history(self) -> History | None: ...
+    @property
+    def explanation(self) -> str: ...
+    @property
+    def certificate(self) -> str | None: ...
     def lanes(self, width: int = 80) -> str: ...
     def svg(self) -> str | None: ...
     def page(self, name: str = "history") -> str: ...
+    def to_dict(self) -> dict[str, Any]: ...
+    def to_arrow(self) -> Any: ...
+    def to_pandas(self) -> Any: ...
     def _repr_html_(self) -> str: ...
 
-class Place:
-    satisfies: list[str]
-    breaks: list[str]
-    verdicts: list[tuple[str, str | None]]
-
-class Shrunk:
-    history: History
-    verdict: Verdict
-    is_minimal: bool
-
-class Violation:
-    event: int
-    reason: str
+class Explored:
+    test: str
+    model: str
+    condition: str
+    verdict: str
+    reachable: bool
+    complete: bool
+    executions: int
+    blocked: int
+    deadlocks: int
+    races: int
+    never_ends: bool
 
 class Monitor:
-    events: int
-    model: str | None
-    verdict: str
-    reason: str | None
+    @property
+    def events(self) -> int: ...
+    @property
+    def model(self) -> str | None: ...
+    @property
+    def verdict(self) -> str: ...
+    @property
+    def reason(self) -> str | None: ...
     def __init__(
         self,
         model: str | None = None,
@@ -64,21 +128,13 @@ class Monitor:
     ) -> None: ...
     def push_lines(self, lines: bytes) -> Violation | None: ...
 
-def histories(
-    *,
-    path: str | None = None,
-    content: bytes | None = None,
-    format: str | None = None,
-    object: str | None = None,
-    initial: str | None = None,
-) -> list[History]: ...
-def histories_of_table(table: object, *, object: str | None = None, initial: str | None = None) -> list[History]: ...
+def column_named(name: str) -> str | None: ...
 def check(
     history: History, model: str | None = None, timeout: float | None = 60.0, unique: bool = False
 ) -> Verdict: ...
-def check_all(
-    histories: list[History],
-    model: str | None = None,
+def check_many(
+    histories: Sequence[History | Unread],
+    models: Sequence[str] | None = None,
     timeout: float | None = 60.0,
     unique: bool = False,
     jobs: int | None = None,
@@ -86,10 +142,35 @@ def check_all(
 def check_specification(
     history: History, specification: object, decode: Callable[[str], Any], timeout: float | None = 60.0
 ) -> Verdict: ...
-def classify(history: History, timeout: float | None = 60.0, unique: bool = False) -> Place: ...
-def shrink(history: History, model: str | None = None, timeout: float | None = 60.0) -> Shrunk: ...
+def classify(
+    history: History, timeout: float | None = 60.0, unique: bool = False
+) -> tuple[list[str], list[str], list[tuple[str, str | None]], str]: ...
+def shrink(
+    history: History, model: str | None = None, timeout: float | None = 60.0
+) -> tuple[History, Verdict, bool]: ...
 def verify(certificate: str, history: History) -> tuple[str, str]: ...
 def models() -> list[tuple[str, str]]: ...
+def explore(
+    text: bytes,
+    model: str | None = None,
+    timeout: float | None = 60.0,
+    steps: int = 100,
+    jobs: int = 1,
+    witnesses: bool = True,
+    spurious: int = 1,
+) -> tuple[Explored, list[tuple[dict[str, int], int, bool, History | None]]]: ...
+def run_probe(
+    url: str,
+    workload: str,
+    isolation: str,
+    clients: int,
+    seconds: float,
+    keys: int,
+    length: int,
+    writes: int,
+    timeout: float,
+    seed: int,
+) -> tuple[History, int, int, int, float, int]: ...
 def generate_memory(
     model: str,
     threads: int,

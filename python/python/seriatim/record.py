@@ -11,6 +11,10 @@ from ._native import Verdict
 from ._specification import Specification
 
 
+def _nothing() -> None:
+    """Does nothing."""
+
+
 class Recorder:
     """Stands for an object, and records the calls of its methods.
 
@@ -42,7 +46,8 @@ class Recorder:
         # Appending to a list is one step for all threads, so the list is in the order of the events.
         self._events: list[dict[str, Any]] = []
         self._processes: dict[int, int] = {}
-        self._crashed = 0
+        self.around: Callable[[], None] = _nothing
+        """Is called between the record of a call and the call, and between the call and the record of its return."""
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._target, name)
@@ -58,9 +63,12 @@ class Recorder:
             process = self._process()
             value = None if not arguments else arguments[0] if len(arguments) == 1 else list(arguments)
             self._events.append({"process": process, "type": "invoke", "f": f, "value": value})
+            self.around()
             try:
                 result = method(*arguments)
+                self.around()
             except self._empty:
+                self.around()
                 self._events.append({"process": process, "type": "ok", "f": f, "value": None})
                 raise
             except BaseException:

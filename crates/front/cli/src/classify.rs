@@ -144,23 +144,24 @@ impl Tally {
     fn drawing(&self) -> Drawing {
         let one = self.histories == 1;
         let node = |(&model, &[yes, no, unknown]): (&Model, &[u64; 3])| {
-            let (mark, note) = match (yes, no, unknown) {
-                (0, 0, 0) => (NodeMark::Outside, "does not apply"),
-                (_, 0, 0) => (NodeMark::Yes, "satisfied"),
-                (0, _, 0) => (NodeMark::No, "broken"),
-                (0, 0, _) => (NodeMark::Unknown, "unknown"),
-                _ => (NodeMark::Mixed, ""),
+            let verdict = match (yes, no, unknown) {
+                (0, 0, 0) => None,
+                (_, 0, 0) => Some(Verdict::Consistent),
+                (0, _, 0) => Some(Verdict::Violation),
+                _ => Some(Verdict::Unknown),
             };
-            let note = if one || mark == NodeMark::Outside {
-                note.to_owned()
-            } else {
-                format!("{yes} of {}", yes + no + unknown)
-            };
-            DrawnNode { name: model.name().to_owned(), note, mark, heavy: one && self.boundary.contains(&model) }
+            let mut node = DrawnNode::of_verdict(model, verdict, one && self.boundary.contains(&model));
+            if !one && verdict.is_some() {
+                node.note = format!("{yes} of {}", yes + no + unknown);
+                if yes + no > 0 && verdict == Some(Verdict::Unknown) {
+                    node.mark = NodeMark::Mixed;
+                }
+            }
+            node
         };
         let title = if one { self.label.clone() } else { format!("{} histories: how many satisfy", self.histories) };
         let models: Vec<Model> = self.counts.keys().copied().collect();
-        lattice::drawing(title, &models, self.counts.iter().map(node).collect())
+        Drawing::lattice(title, &models, self.counts.iter().map(node).collect())
     }
 }
 

@@ -4,16 +4,9 @@ use std::path::Path;
 
 use model::Isolation;
 use model::Model;
-use report::drawing::{Drawing, DrawnNode};
+use report::drawing::Drawing;
 
 use crate::{BAD, output};
-
-/// The lattice of some models with this title. The nodes are those of the models, in that order.
-pub(crate) fn drawing(title: String, models: &[Model], nodes: Vec<DrawnNode>) -> Drawing {
-    let number = |model: Model| models.iter().position(|&other| other == model);
-    let edges = model::implications().filter_map(|(from, to)| Some((number(from)?, number(to)?)));
-    Drawing { title, nodes, edges: edges.collect() }
-}
 
 /// The isolation levels of transactions.
 pub(crate) fn levels() -> Vec<Model> {

@@ -36,7 +36,7 @@ fn drawing(levels: bool) -> Drawing {
         heavy: false,
     };
     let nodes = models.iter().copied().map(node).collect();
-    lattice::drawing("What satisfies a model satisfies those below it".to_owned(), &models, nodes)
+    Drawing::lattice("What satisfies a model satisfies those below it".to_owned(), &models, nodes)
 }
 
 fn models(models: &[Model]) -> Vec<&str> {

@@ -8,6 +8,7 @@
 use std::fmt::Write as _;
 
 use history::visible;
+use model::{Model, Verdict};
 
 /// How a node is filled.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -52,6 +53,19 @@ pub struct DrawnNode {
     pub heavy: bool,
 }
 
+impl DrawnNode {
+    /// The node of a model in the lattice, for one history with this verdict; `None` if the model does not apply.
+    pub fn of_verdict(model: Model, verdict: Option<Verdict>, heavy: bool) -> Self {
+        let (mark, note) = match verdict {
+            None => (NodeMark::Outside, "does not apply"),
+            Some(Verdict::Consistent) => (NodeMark::Yes, "satisfied"),
+            Some(Verdict::Violation) => (NodeMark::No, "broken"),
+            Some(_) => (NodeMark::Unknown, "unknown"),
+        };
+        Self { name: model.name().to_owned(), note: note.to_owned(), mark, heavy }
+    }
+}
+
 /// A graph without cycles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drawing {
@@ -75,6 +89,13 @@ const TITLE: f64 = 28.0;
 const SWEEPS: usize = 12;
 
 impl Drawing {
+    /// The lattice of some models with this title. The nodes are those of the models, in that order.
+    pub fn lattice(title: String, models: &[Model], nodes: Vec<DrawnNode>) -> Self {
+        let number = |model: Model| models.iter().position(|&other| other == model);
+        let edges = model::implications().filter_map(|(from, to)| Some((number(from)?, number(to)?)));
+        Self { title, nodes, edges: edges.collect() }
+    }
+
     /// The drawing in the language of Graphviz.
     pub fn to_dot(&self) -> String {
         let mut dot = String::from("digraph models {\n  rankdir = TB;\n  labelloc = t;\n");

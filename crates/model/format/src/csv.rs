@@ -13,6 +13,7 @@
 //! lines, and lines that begin with `#`, are skipped.
 
 use super::builder::{Builder, Preset, UnknownSource};
+use super::columns;
 use super::error::{Fault, InputError, utf8};
 use super::input::Input;
 use super::room::Room;
@@ -35,23 +36,24 @@ enum Column {
     Size,
 }
 
-/// The names of the columns, in lower case.
-const NAMES: [(Column, &[&[u8]]); 10] = [
-    (Column::Thread, &[b"thread", b"process", b"core", b"cpu", b"tid", b"hart"]),
-    (Column::Operation, &[b"op", b"operation", b"kind", b"type", b"method", b"f"]),
-    (Column::Location, &[b"address", b"addr", b"location", b"variable", b"key"]),
-    (Column::Value, &[b"value", b"data"]),
-    (Column::New, &[b"new", b"written", b"new_value"]),
-    (Column::Order, &[b"order", b"memory_order"]),
-    (Column::Index, &[b"po", b"index"]),
-    (Column::Start, &[b"time", b"start", b"begin", b"issue"]),
-    (Column::End, &[b"end", b"commit", b"complete"]),
-    (Column::Size, &[b"size", b"bytes"]),
+/// The names of the columns.
+const NAMES: [(Column, &[&str], &[&str]); 10] = [
+    (Column::Thread, columns::PROCESS, &[]),
+    (Column::Operation, columns::METHOD, &["type"]),
+    (Column::Location, columns::KEY, &[]),
+    (Column::Value, columns::VALUE, &[]),
+    (Column::New, &["new", "written", "new_value"], &[]),
+    (Column::Order, columns::ORDER, &[]),
+    (Column::Index, &["po", "index"], &[]),
+    (Column::Start, &["time", "start", "begin", "issue"], &[]),
+    (Column::End, &["end", "commit", "complete"], &[]),
+    (Column::Size, columns::SIZE, &[]),
 ];
 
 fn column(name: &[u8]) -> Option<Column> {
-    let name = name.trim_ascii().to_ascii_lowercase();
-    NAMES.iter().find(|(_, names)| names.contains(&&name[..])).map(|&(column, _)| column)
+    let name = std::str::from_utf8(name).ok()?;
+    let is_named = |names: &[&str]| columns::is_one_of(name, names);
+    NAMES.iter().find(|(_, names, more)| is_named(names) || is_named(more)).map(|&(column, ..)| column)
 }
 
 /// Whether a line names the columns of such a table.
@@ -170,12 +172,12 @@ fn header(line: &[u8]) -> Result<Vec<Option<Column>>, Fault> {
 }
 
 fn method((at, name): &Field) -> Result<Method, Fault> {
-    match name.to_ascii_lowercase().as_slice() {
-        b"r" | b"read" | b"load" | b"ld" => Ok(Method::Read),
-        b"w" | b"write" | b"store" | b"st" => Ok(Method::Write),
-        b"u" | b"rmw" | b"swap" | b"amo" | b"exchange" => Ok(Method::Rmw),
-        b"f" | b"fence" | b"sync" | b"barrier" | b"mfence" => Ok(Method::Fence),
-        _ => Err(Fault::new(*at, format!("{} is no operation", quote(name))).expected("load, store, rmw or fence")),
+    match std::str::from_utf8(name).ok().and_then(columns::access) {
+        Some("r") => Ok(Method::Read),
+        Some("w") => Ok(Method::Write),
+        Some("u") => Ok(Method::Rmw),
+        Some(_) => Ok(Method::Fence),
+        None => Err(Fault::new(*at, format!("{} is no operation", quote(name))).expected("load, store, rmw or fence")),
     }
 }
 

@@ -43,6 +43,7 @@ mod axe;
 mod binary;
 mod builder;
 mod cobra;
+mod columns;
 mod csv;
 mod dbcop;
 mod detect;
@@ -290,15 +291,60 @@ fn table_state(
         TableInput::File(file, watch) => table::Chunks::of_file(file, watch)
             .map_err(|error| Fault::new(0, format!("this cannot be read: {error}")).in_line(0, b""))?,
     };
+    let open = || table::Batches::open(&chunks, format);
+    Ok(State::Table(Box::new(table::TableReader::new(open, false, table_preset(format, options, allowance))?)))
+}
+
+#[cfg(feature = "arrow")]
+fn table_preset(format: Format, options: &ReadOptions, allowance: &Allowance) -> Preset {
     let ReadOptions { object, initial, .. } = options.clone();
-    let preset = Preset { format, object, initial, reads_sets: false, allowance: allowance.clone() };
-    Ok(State::Table(Box::new(table::TableReader::new(&chunks, format, preset)?)))
+    Preset { format, object, initial, reads_sets: false, allowance: allowance.clone() }
+}
+
+/// Reads the histories of a table that comes batch by batch.
+#[cfg(feature = "arrow")]
+pub fn read_batches(
+    batches: Box<dyn arrow_array::RecordBatchReader + Send>,
+    rows: Rows,
+    options: &ReadOptions,
+) -> Reader {
+    let (format, allowance) = (Format::Arrow, Allowance::new(options));
+    let open = || match rows {
+        Rows::Scattered => table::Gathered::new(batches).map(table::Batches::Gathered),
+        Rows::Together | Rows::Apart => Ok(table::Batches::Given(batches)),
+    };
+    let opened = table::TableReader::new(open, rows == Rows::Apart, table_preset(format, options, &allowance));
+    let is_empty = opened.is_ok();
+    let state = match opened {
+        Ok(reader) => State::Table(Box::new(reader)),
+        Err(error) => State::Failed(Some(error)),
+    };
+    Reader { format: Some(format), state, is_empty, allowance }
 }
 
 #[cfg(not(feature = "arrow"))]
 fn table_state(_: TableInput, format: Format, _: &ReadOptions, _: &Allowance) -> Result<State, InputError> {
     let fault = Fault::new(0, format!("this is {}, and Seriatim was built without the feature `arrow`", format.name()));
     Err(fault.expected("another format, or a build with `--features arrow`").in_line(0, b""))
+}
+
+/// Where the rows of a history are in a table.
+#[cfg(feature = "arrow")]
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// Anywhere, so the whole table is read first.
+    Scattered,
+    /// One after the other. One batch is in memory at a time, and messages count the rows of the table.
+    Together,
+    /// One after the other, too, and messages count the rows of each history by itself.
+    Apart,
+}
+
+/// The column that a table means by this name: `process` by `cpu`. None if the column is left alone. `type` may also
+/// mean `f`.
+#[cfg(feature = "arrow")]
+pub fn column_named(name: &str) -> Option<&'static str> {
+    table::column_named(name)
 }
 
 /// Like [`read`], for a content that is in memory.
@@ -431,6 +477,15 @@ impl Reader {
     /// The format that was given or detected; `None` if it was not recognised.
     pub fn format(&self) -> Option<Format> {
         self.format
+    }
+
+    /// What the column `history` of a table says of the history, or of the error, that was handed out last.
+    pub fn id(&self) -> Option<String> {
+        match &self.state {
+            #[cfg(feature = "arrow")]
+            State::Table(reader) => reader.id(),
+            _ => None,
+        }
     }
 
     /// What the reader has left out of the histories so far, in words: `compactions: 3`. It never changes a verdict for

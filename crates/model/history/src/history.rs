@@ -306,6 +306,14 @@ impl History {
         &self.program_indices
     }
 
+    /// Gives the operations the lines of another file that has the same history ([`Operation::line`]), such as the one
+    /// that it was first read from. Operations without a line here keep theirs.
+    pub fn set_lines(&mut self, lines: impl IntoIterator<Item = u32>) {
+        for (operation, line) in self.operations.iter_mut().zip(lines) {
+            operation.line = line;
+        }
+    }
+
     /// What the tester itself did meanwhile, such as to cut the network (Jepsen's nemesis): the moment of the event
     /// that comes next, and the tester's words. Checkers and digests do not look at it, and no format writes it.
     pub fn remarks(&self) -> &[(u32, String)] {

@@ -6,9 +6,12 @@ use std::io::Write as _;
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    Decimal128Type, DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType, DurationSecondType,
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type,
 };
-use arrow_schema::DataType;
+use arrow_schema::{DataType, TimeUnit};
 
 use super::super::string::push_quoted;
 
@@ -27,6 +30,9 @@ pub(super) fn is_read(kind: &DataType) -> bool {
         | DataType::UInt64
         | DataType::Float32
         | DataType::Float64
+        | DataType::Decimal128(_, 0)
+        | DataType::Timestamp(_, _)
+        | DataType::Duration(_)
         | DataType::Utf8
         | DataType::LargeUtf8
         | DataType::Utf8View => true,
@@ -77,6 +83,17 @@ pub(super) fn push(out: &mut Vec<u8>, column: &dyn Array, at: usize, is_json: bo
         DataType::UInt64 => integer!(UInt64Type),
         DataType::Float32 => return float(out, column.as_primitive::<Float32Type>().value(at).into()),
         DataType::Float64 => return float(out, column.as_primitive::<Float64Type>().value(at)),
+        // DuckDB's sums of integers.
+        DataType::Decimal128(_, 0) => integer!(Decimal128Type),
+        // A moment is as many of its units.
+        DataType::Timestamp(TimeUnit::Second, _) => integer!(TimestampSecondType),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => integer!(TimestampMillisecondType),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => integer!(TimestampMicrosecondType),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => integer!(TimestampNanosecondType),
+        DataType::Duration(TimeUnit::Second) => integer!(DurationSecondType),
+        DataType::Duration(TimeUnit::Millisecond) => integer!(DurationMillisecondType),
+        DataType::Duration(TimeUnit::Microsecond) => integer!(DurationMicrosecondType),
+        DataType::Duration(TimeUnit::Nanosecond) => integer!(DurationNanosecondType),
         DataType::Utf8 => text(out, column.as_string::<i32>().value(at)),
         DataType::LargeUtf8 => text(out, column.as_string::<i64>().value(at)),
         DataType::Utf8View => text(out, column.as_string_view().value(at)),

@@ -1,6 +1,8 @@
 //! Tables of Parquet and Arrow IPC: a row an operation or an event, a column a field. The cells have the meaning of the
 //! fields of JSON Lines ([`super::record`]), and a cell that is null is a field that is null.
 //!
+//! The columns have [other names](super::columns), too.
+//!
 //! | column | |
 //! | --- | --- |
 //! | `history` | tells histories apart: the rows of one are consecutive. Without it, the table is one history |
@@ -27,16 +29,26 @@
 
 mod cells;
 mod chunks;
+mod gather;
 mod rows;
 mod source;
 mod write;
 
 pub(super) use chunks::Chunks;
+pub(super) use gather::Gathered;
 pub(super) use rows::TableReader;
+pub(super) use source::Batches;
 pub(super) use write::TableWriter;
+
+use super::columns;
 
 /// The metadata of a column that has JSON in its cells.
 const JSON: &str = "json";
+
+/// The column that a table means by this name.
+pub(super) fn column_named(name: &str) -> Option<&'static str> {
+    Column::named(name).map(Column::name)
+}
 
 /// A column that is read.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -81,25 +93,35 @@ impl Column {
         Self::Size,
     ];
 
-    const fn name(self) -> &'static str {
+    /// What such a column may be called. `type` is also what is done, if no other column says that.
+    const fn names(self) -> &'static [&'static str] {
         match self {
-            Self::History => "history",
-            Self::Header => "header",
-            Self::Process => "process",
-            Self::Type => "type",
-            Self::F => "f",
-            Self::Key => "key",
-            Self::Value => "value",
-            Self::Result => "result",
-            Self::Call => "call",
-            Self::Return => "return",
-            Self::Time => "time",
-            Self::TimeEnd => "time_end",
-            Self::Order => "order",
-            Self::Id => "id",
-            Self::From => "from",
-            Self::Po => "po",
-            Self::Size => "size",
+            Self::History => columns::HISTORY,
+            Self::Process => columns::PROCESS,
+            Self::F => columns::METHOD,
+            Self::Key => columns::KEY,
+            Self::Value => columns::VALUE,
+            Self::Order => columns::ORDER,
+            Self::Size => columns::SIZE,
+            Self::Header => &["header"],
+            Self::Type => &["type"],
+            Self::Result => &["result"],
+            Self::Call => &["call"],
+            Self::Return => &["return"],
+            Self::Time => &["time"],
+            Self::TimeEnd => &["time_end"],
+            Self::Id => &["id"],
+            Self::From => &["from"],
+            Self::Po => &["po"],
         }
+    }
+
+    /// The column of this name, or of another one that it has.
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|column| columns::is_one_of(name, column.names()))
+    }
+
+    const fn name(self) -> &'static str {
+        self.names()[0]
     }
 }

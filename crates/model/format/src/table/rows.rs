@@ -12,14 +12,15 @@ use rustc_hash::{FxHashSet, FxHasher};
 use super::super::Format;
 use super::super::allowance::Allowance;
 use super::super::builder::Preset;
+use super::super::columns;
 use super::super::error::{Fault, InputError};
 use super::super::json::{self, Json};
 use super::super::record::{Assembler, Field, Raw, Record};
 use super::super::room::Room;
-use super::chunks::Chunks;
 use super::source::{Batches, Damage};
 use super::{Column, JSON, cells};
 use history::history::History;
+use history::value::quote;
 
 /// The offset of a fault is the number of its column, shifted so far; below are the offsets within the cell.
 const SHIFT: u32 = usize::BITS / 2;
@@ -27,16 +28,35 @@ const SHIFT: u32 = usize::BITS / 2;
 const REMEMBERED: usize = 1 << 20;
 
 /// Where the columns are.
-struct Layout {
+pub(super) struct Layout {
     /// The place of each column in the schema, and whether its cells have JSON.
     columns: [Option<(usize, bool)>; Column::ALL.len()],
+    /// Whether methods may be called as test benches do: `load`, `store`.
+    has_accesses: bool,
 }
 
 impl Layout {
-    fn new(schema: &Schema) -> Result<Self, InputError> {
+    pub(super) fn new(schema: &Schema) -> Result<Self, InputError> {
         let mut columns = [None; Column::ALL.len()];
+        let mut named = [const { Vec::new() }; Column::ALL.len()];
+        for (at, field) in schema.fields().iter().enumerate() {
+            if let Some(column) = Column::named(field.name()) {
+                named[column as usize].push(at);
+            }
+        }
+        if named[Column::F as usize].is_empty() {
+            named.swap(Column::F as usize, Column::Type as usize);
+        }
         for column in Column::ALL {
-            let Some((at, field)) = schema.column_with_name(column.name()) else { continue };
+            let (at, field) = match named[column as usize][..] {
+                [] => continue,
+                [at] => (at, schema.field(at)),
+                [one, other, ..] => {
+                    let [one, other] = [one, other].map(|at| quote(schema.field(at).name().as_bytes()));
+                    let message = format!("the columns {one} and {other} both mean `{}`", column.name());
+                    return Err(whole(message, Some("one of them, or another name for the other".to_owned())));
+                }
+            };
             let is_json = field.metadata().get(JSON).is_some_and(|value| value == "true");
             let wanted = match column {
                 Column::Header if !cells::is_text(field.data_type()) => Some("strings"),
@@ -51,15 +71,23 @@ impl Layout {
             }
             columns[column as usize] = Some((at, is_json || column == Column::Header));
         }
-        let layout = Self { columns };
+        // A transaction has a list of operations, and an object has methods of its own.
+        let has_accesses = [Column::Header, Column::Call].into_iter().all(|column| columns[column as usize].is_none());
+        let layout = Self { columns, has_accesses };
         match [Column::Process, Column::F].into_iter().find(|&column| !layout.has(column)) {
             Some(missing) => {
                 let names: Vec<&str> = schema.fields().iter().take(20).map(|field| field.name().as_str()).collect();
                 let message = format!("there is no column {} among {}", missing.name(), names.join(", "));
-                Err(whole(message, Some("a row for each operation, with the columns process and f".to_owned())))
+                let expected = "a row for each operation, with the columns process (thread, core, cpu, tid) and f (op)";
+                Err(whole(message, Some(expected.to_owned())))
             }
             None => Ok(layout),
         }
+    }
+
+    /// The column `history`, and whether its cells have JSON.
+    pub(super) fn history(&self) -> Option<(usize, bool)> {
+        self.columns[Column::History as usize]
     }
 
     fn has(&self, column: Column) -> bool {
@@ -183,10 +211,16 @@ pub(in super::super) struct TableReader {
     at: usize,
     /// The number of the next row, from 0.
     row: u64,
+    /// The number that rows are counted from.
+    first: u64,
+    is_apart: bool,
     cells: Cells,
     current: Current,
     seen: Seen,
-    found: VecDeque<Result<History, InputError>>,
+    /// What was found, each with the cell of its history.
+    found: VecDeque<(Vec<u8>, Result<History, InputError>)>,
+    /// The cell of the history that was handed out last.
+    last: Vec<u8>,
     /// Whether rows before the next history may be lost.
     is_after_damage: bool,
     is_done: bool,
@@ -194,8 +228,13 @@ pub(in super::super) struct TableReader {
 }
 
 impl TableReader {
-    pub fn new(chunks: &Chunks, format: Format, preset: Preset) -> Result<Self, InputError> {
-        let opened = catch_unwind(AssertUnwindSafe(|| Batches::open(chunks, format)));
+    /// A reader of the batches that `open` opens. Rows are counted from the beginning of the table or of each history.
+    pub fn new(
+        open: impl FnOnce() -> Result<Batches, String>,
+        is_apart: bool,
+        preset: Preset,
+    ) -> Result<Self, InputError> {
+        let opened = catch_unwind(AssertUnwindSafe(open));
         let opened = opened.unwrap_or_else(|_| Err("this cannot be decoded".to_owned()));
         let batches = opened.map_err(|message| whole(message, None))?;
         let layout = Layout::new(&batches.schema())?;
@@ -213,6 +252,9 @@ impl TableReader {
             current: Current::default(),
             seen: Seen::default(),
             found: VecDeque::new(),
+            last: Vec::new(),
+            first: 0,
+            is_apart,
             is_after_damage: false,
             is_done: false,
         })
@@ -221,7 +263,8 @@ impl TableReader {
     /// The next history; `None` at the end of the table.
     pub fn next(&mut self) -> Option<Result<History, InputError>> {
         loop {
-            if let Some(found) = self.found.pop_front() {
+            if let Some((id, found)) = self.found.pop_front() {
+                self.last = id;
                 return Some(found);
             }
             if self.is_done {
@@ -235,6 +278,12 @@ impl TableReader {
                 None => self.next_batch(),
             }
         }
+    }
+
+    /// What the column `history` says of the history, or of the error, that was handed out last.
+    pub fn id(&self) -> Option<String> {
+        let text = std::str::from_utf8(&self.last).ok().filter(|text| !text.is_empty())?;
+        Some(serde_json::from_str::<String>(text).unwrap_or_else(|_| text.to_owned()))
     }
 
     fn next_batch(&mut self) {
@@ -260,7 +309,7 @@ impl TableReader {
                     self.lose_to_damage();
                 }
                 self.end();
-                self.found.push_back(Err(whole(message, None)));
+                self.found.push_back((Vec::new(), Err(whole(message, None))));
                 self.is_after_damage = true;
                 // A table without the column `history` is one history, which is lost.
                 self.is_done = !has_more || !self.layout.has(Column::History);
@@ -277,7 +326,7 @@ impl TableReader {
         let kept = self.current.text.capacity() + self.current.kept.capacity() * size_of::<Kept>();
         let size = self.assembler.builder().footprint() + kept;
         if !self.assembler.is_lost() && !Room::allows(self.allowance.budget(), size) {
-            let message = format!("too large: the history takes {} MiB up to row {}", size >> 20, self.row);
+            let message = format!("too large: the history takes {} MiB up to row {}", size >> 20, self.number());
             let expected = "a history that fits into a quarter of the memory".to_owned();
             self.lose(whole(message, Some(expected)));
         }
@@ -299,7 +348,7 @@ impl TableReader {
             if !self.assembler.is_lost()
                 && let Err(fault) = read.and_then(|()| self.push(&cells))
             {
-                self.lose(placed(&self.layout, &batch.schema(), self.row, fault));
+                self.lose(placed(&self.layout, &batch.schema(), self.number(), fault));
             }
             self.at += 1;
             self.row += 1;
@@ -307,24 +356,32 @@ impl TableReader {
         self.cells = cells;
     }
 
+    /// The number of the next row in the table, from 0.
+    fn number(&self) -> u64 {
+        self.batches.number(self.row) - self.first
+    }
+
     /// Begins a history.
     fn begin(&mut self, id: &[u8], cells: &Cells) {
         self.current.is_begun = true;
+        if self.is_apart {
+            self.first = self.row;
+        }
         self.current.id.clear();
         self.current.id.extend_from_slice(id);
         self.assembler.begin();
         if std::mem::take(&mut self.is_after_damage) {
             self.lose_to_damage();
         } else if self.seen.is_back(id) {
-            let message = format!("row {}, column history: {} comes back", self.row + 1, shown(id));
+            let message = format!("row {}, column history: {} comes back", self.number() + 1, shown(id));
             let expected = "the rows of a history one after the other, and then no more of it".to_owned();
-            self.lose(InputError { line: line(self.row), column: 1, ..whole(message, Some(expected)) });
+            self.lose(InputError { line: line(self.number()), column: 1, ..whole(message, Some(expected)) });
         } else if let Some(header) = cell(&cells.text, &cells.ends, Column::Header) {
             let mut record = Record::default();
             let read = json::read_object(header, &mut record);
-            if let Err(fault) = read.and_then(|()| self.assembler.push(&record, line(self.row))) {
-                let message = format!("row {}, column header: {}", self.row + 1, fault.message);
-                self.lose(InputError { line: line(self.row), column: 1, ..whole(message, fault.expected) });
+            if let Err(fault) = read.and_then(|()| self.assembler.push(&record, line(self.number()))) {
+                let message = format!("row {}, column header: {}", self.number() + 1, fault.message);
+                self.lose(InputError { line: line(self.number()), column: 1, ..whole(message, fault.expected) });
             }
         }
     }
@@ -334,7 +391,7 @@ impl TableReader {
         self.assembler.give_up();
         self.current.kept = Vec::new();
         self.current.text = Vec::new();
-        self.found.push_back(Err(error));
+        self.found.push_back((self.current.id.clone(), Err(error)));
     }
 
     fn lose_to_damage(&mut self) {
@@ -351,9 +408,9 @@ impl TableReader {
         if let Err((row, fault)) = self.push_kept(&current) {
             self.assembler.give_up();
             let schema = self.batches.schema();
-            self.found.push_back(Err(placed(&self.layout, &schema, row, fault)));
+            self.found.push_back((current.id.clone(), Err(placed(&self.layout, &schema, row, fault))));
         }
-        self.found.extend(self.assembler.end());
+        self.found.extend(self.assembler.end().map(|ended| (current.id, ended)));
     }
 
     /// Takes in a row.
@@ -375,7 +432,7 @@ impl TableReader {
                 self.current.has_instants = true;
             }
             let part = if self.layout.has(Column::Call) { Part::Instant } else { Part::Event };
-            return self.push_part(&cells.text, &cells.ends, part, self.row);
+            return self.push_part(&cells.text, &cells.ends, part, self.number());
         };
         if self.current.has_instants {
             let fault = Fault::new(self.layout.offset(Column::Call), "the rows of this history above have no call");
@@ -391,7 +448,7 @@ impl TableReader {
         }
         let start = self.current.text.len();
         self.current.text.extend_from_slice(&cells.text);
-        self.current.kept.push(Kept { row: self.row, start, ends: cells.ends, call, end });
+        self.current.kept.push(Kept { row: self.number(), start, ends: cells.ends, call, end });
         Ok(())
     }
 
@@ -448,7 +505,6 @@ fn record<'a>(layout: &Layout, text: &'a [u8], ends: &[u32], part: Part) -> Reco
         }
     };
     set(Field::Process, Column::Process);
-    set(Field::F, Column::F);
     set(Field::Key, Column::Key);
     if part == Part::Return {
         set(Field::Value, Column::Result);
@@ -465,6 +521,10 @@ fn record<'a>(layout: &Layout, text: &'a [u8], ends: &[u32], part: Part) -> Reco
     if matches!(part, Part::Event | Part::Return) {
         set(Field::Type, Column::Type);
     }
+    let f = cell(text, ends, Column::F).unwrap_or_default();
+    let is_access = layout.has_accesses && matches!(part, Part::Event) && cell(text, ends, Column::Type).is_none();
+    let access = is_access.then(|| columns::quoted_access(f)).flatten();
+    record.set(Field::F, Raw { text: access.unwrap_or(f), at: layout.offset(Column::F) });
     let mut say = |text| record.set(Field::Type, Raw { text, at: layout.offset(Column::Type) });
     match part {
         Part::Call => say(b"\"invoke\""),
@@ -483,7 +543,7 @@ fn line(row: u64) -> u32 {
 fn shown(id: &[u8]) -> String {
     match id {
         [] => "the history".to_owned(),
-        id => format!("history {}", history::value::quote(id)),
+        id => format!("history {}", quote(id)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The batches of rows of a file, one after the other.
 
-use arrow_array::RecordBatch;
+use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::SchemaRef;
 use parquet::arrow::arrow_reader::{
@@ -9,22 +9,27 @@ use parquet::arrow::arrow_reader::{
 
 use super::super::Format;
 use super::chunks::{At, Chunks};
+use super::gather::Gathered;
 
 /// How many rows of Parquet are decoded at a time.
 const BATCH: usize = 8192;
 
 /// A part of the file that cannot be read.
-pub(super) struct Damage {
+pub(in super::super) struct Damage {
     pub message: String,
     /// Whether the rest can be read.
     pub has_more: bool,
 }
 
 /// The batches of a file.
-pub(super) enum Batches {
+pub(in super::super) enum Batches {
     Parquet(Box<Parquet>),
     File(Box<FileReader<std::io::BufReader<At>>>, usize),
     Stream(Box<StreamReader<std::io::BufReader<At>>>),
+    /// Batches that are made elsewhere.
+    Given(Box<dyn RecordBatchReader + Send>),
+    /// A table that is in memory.
+    Gathered(Gathered),
 }
 
 impl Batches {
@@ -57,6 +62,16 @@ impl Batches {
             Self::Parquet(parquet) => parquet.metadata.schema().clone(),
             Self::File(reader, _) => reader.schema(),
             Self::Stream(reader) => reader.schema(),
+            Self::Given(reader) => reader.schema(),
+            Self::Gathered(gathered) => gathered.schema.clone(),
+        }
+    }
+
+    /// The number that a row has in the table.
+    pub fn number(&self, row: u64) -> u64 {
+        match self {
+            Self::Gathered(gathered) => gathered.number(row),
+            _ => row,
         }
     }
 
@@ -80,12 +95,17 @@ impl Batches {
                 Ok(batch) => Ok((batch, None)),
                 Err(error) => Err(Damage { message: format!("the rest cannot be read: {error}"), has_more: false }),
             }),
+            Self::Gathered(gathered) => gathered.next().map(|batch| Ok((batch, None))),
+            Self::Given(reader) => Some(match reader.next()? {
+                Ok(batch) => Ok((batch, None)),
+                Err(error) => Err(Damage { message: format!("the rest cannot be read: {error}"), has_more: false }),
+            }),
         }
     }
 }
 
 /// The row groups of a file of Parquet.
-pub(super) struct Parquet {
+pub(in super::super) struct Parquet {
     chunks: Chunks,
     metadata: ArrowReaderMetadata,
     /// The current row group.
