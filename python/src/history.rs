@@ -95,9 +95,8 @@ impl History {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Vec<u8>, Vec<u32>, Parts))> {
-        let lines = self.inner.operations().iter().map(|operation| operation.line).collect();
         let restore = py.import("seriatim._native")?.getattr("restore_history")?;
-        Ok((restore, (self.write(Format::Text)?, lines, self.origin.parts())))
+        Ok((restore, (self.write(Format::Text)?, self.inner.marks(), self.origin.parts())))
     }
 
     /// The name that the file gives to the history.
@@ -212,12 +211,12 @@ pub(crate) fn is_same(one: &Arc<seriatim::History>, other: &Arc<seriatim::Histor
 
 /// A history that was pickled.
 #[pyfunction]
-pub(crate) fn restore_history(py: Python<'_>, text: Vec<u8>, lines: Vec<u32>, origin: Parts) -> PyResult<History> {
+pub(crate) fn restore_history(py: Python<'_>, text: Vec<u8>, marks: Vec<u32>, origin: Parts) -> PyResult<History> {
     let options = ReadOptions { format: Some(Format::Text), ..ReadOptions::default() };
     let read = format::read_bytes(text, &options).next();
     let read = read.ok_or_else(|| PyValueError::new_err("this is no history that was pickled"))?;
     let mut history = read.map_err(|error| errors::of_input(py, &error))?;
-    history.set_lines(lines);
+    history.set_marks(marks);
     Ok(History { inner: Arc::new(history), origin: Origin::of_parts(origin) })
 }
 

@@ -50,10 +50,10 @@ def test_columns_have_the_names_that_people_use(make, process, f, key, value):
 
 def test_an_ambiguous_column_is_an_error():
     rows = {"core": [0], "cpu": [0], "op": ["w"], "addr": ["x"], "data": [1]}
-    with pytest.raises(seriatim.InputError, match="the columns core and cpu both mean `process`"):
+    with pytest.raises(seriatim.InputError, match="the columns `core` and `cpu` both mean `process`"):
         seriatim.check(pyarrow.table(rows), "sc")
     del rows["cpu"]
-    with pytest.raises(seriatim.InputError, match="the columns op and Kind both mean `f`"):
+    with pytest.raises(seriatim.InputError, match="the columns `op` and `Kind` both mean `f`"):
         seriatim.check(pyarrow.table(rows | {"Kind": ["w"]}), "sc")
     # `type` is the type of an event where another column says what is done.
     assert seriatim.check(pyarrow.table(rows | {"type": [None]}), "sc").consistent

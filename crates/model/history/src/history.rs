@@ -306,11 +306,19 @@ impl History {
         &self.program_indices
     }
 
-    /// Gives the operations the lines of another file that has the same history ([`Operation::line`]), such as the one
-    /// that it was first read from. Operations without a line here keep theirs.
-    pub fn set_lines(&mut self, lines: impl IntoIterator<Item = u32>) {
-        for (operation, line) in self.operations.iter_mut().zip(lines) {
-            operation.line = line;
+    /// What people call the operations and transactions by: their lines, and the numbers of transactions. These are
+    /// those of the file that the history, or the larger one that it is a part of, was first read from.
+    pub fn marks(&self) -> Vec<u32> {
+        let lines = self.operations.iter().map(|operation| operation.line);
+        lines.chain(self.transactions.all.iter().flat_map(|it| [it.line, it.number])).collect()
+    }
+
+    /// Gives the operations and transactions the [marks](Self::marks) of the same history of another file.
+    pub fn set_marks(&mut self, marks: impl IntoIterator<Item = u32>) {
+        let operations = self.operations.iter_mut().map(|operation| &mut operation.line);
+        let transactions = self.transactions.all.iter_mut().flat_map(|it| [&mut it.line, &mut it.number]);
+        for (place, mark) in operations.chain(transactions).zip(marks) {
+            *place = mark;
         }
     }
 

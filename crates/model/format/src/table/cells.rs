@@ -69,6 +69,7 @@ pub(super) fn push(out: &mut Vec<u8>, column: &dyn Array, at: usize, is_json: bo
         }};
     }
     match column.data_type() {
+        DataType::Null => return Ok(false),
         DataType::Boolean => {
             let value = column.as_boolean().value(at);
             out.extend_from_slice(if value { b"true" } else { b"false" });

@@ -2,13 +2,14 @@
 use crate::common;
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::types::Int8Type;
 use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, DictionaryArray, Float64Array, Int64Array, LargeStringArray, ListArray,
-    RecordBatch, StringArray, UInt8Array,
+    RecordBatch, RecordBatchIterator, StringArray, UInt8Array,
 };
 use common::{Profile, Random, canonical, parse, parse_valid, print, random_history, random_transactions};
-use format::{Format, InputError, ReadOptions, Writer, open, read_bytes};
+use format::{Format, InputError, ReadOptions, Rows, Writer, column_named, open, read_batches, read_bytes};
 use history::{History, Method};
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
@@ -340,4 +341,123 @@ fn numbers_written_in_two_ways_are_one_number() {
     ]);
     let text = the_only(&batch, Some(history::Object::Memory));
     assert!(text.contains("[1] r 0xC0 0xDEAD") && text.contains("[1] r 0x80 0x01"), "{text}");
+}
+
+/// The rows of a corpus, one batch for each history.
+fn batches(histories: &[History]) -> Vec<RecordBatch> {
+    let bytes = print(histories, Format::Arrow);
+    let whole: Vec<RecordBatch> = match arrow_ipc::reader::FileReader::try_new(std::io::Cursor::new(&bytes), None) {
+        Ok(reader) => reader.collect::<Result<_, _>>().unwrap(),
+        Err(_) => arrow_ipc::reader::StreamReader::try_new(&bytes[..], None).unwrap().map(Result::unwrap).collect(),
+    };
+    let mut row = 0;
+    let mut parts = Vec::new();
+    let whole = arrow_select::concat::concat_batches(&whole[0].schema(), &whole).unwrap();
+    let ids = whole.column_by_name("history").unwrap().as_primitive::<arrow_array::types::Int64Type>().clone();
+    while row < whole.num_rows() {
+        let length = (row..whole.num_rows()).take_while(|&at| ids.value(at) == ids.value(row)).count();
+        parts.push(whole.slice(row, length));
+        row += length;
+    }
+    parts
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn scattered_rows_are_put_together(seeds in prop::collection::vec(any::<u64>(), 2..6), order: u64) {
+        let histories = seeds.iter().map(|&seed| random_history(seed, Profile::Anything));
+        let histories: Vec<History> = histories.filter(|history| !history.operations().is_empty()).collect();
+        prop_assume!(!histories.is_empty());
+        let parts = batches(&histories);
+        prop_assert_eq!(parts.len(), histories.len());
+        // The next row is of any history, but those of one keep their order.
+        let mut random = Random(order);
+        let mut nexts = vec![0; parts.len()];
+        let mut places = Vec::new();
+        loop {
+            let open: Vec<usize> = (0..parts.len()).filter(|&at| nexts[at] < parts[at].num_rows()).collect();
+            if open.is_empty() {
+                break;
+            }
+            let at = random.pick(&open);
+            places.push((at, nexts[at]));
+            nexts[at] += 1;
+        }
+        let sources: Vec<&RecordBatch> = parts.iter().collect();
+        let mixed: Vec<_> = places
+            .chunks(3)
+            .map(|places| arrow_select::interleave::interleave_record_batch(&sources, places))
+            .collect();
+        let reader = RecordBatchIterator::new(mixed, parts[0].schema());
+        let again: Vec<History> =
+            read_batches(Box::new(reader), Rows::Scattered, &ReadOptions::default()).map(Result::unwrap).collect();
+        let sorted = |mut texts: Vec<String>| {
+            texts.sort();
+            texts
+        };
+        prop_assert_eq!(sorted(canonicals(&again)), sorted(canonicals(&histories)));
+    }
+}
+
+#[test]
+fn rows_are_counted_in_the_table_or_in_their_history() {
+    let bad = |rows| {
+        let f = strings(&["w", "w", "r", "nonsense"]);
+        let columns = vec![
+            ("history_id", strings(&["a", "b", "b", "b"])),
+            ("Core", integers([0; 4])),
+            ("OP", f),
+            ("Addr", strings(&["x"; 4])),
+            ("data", integers([1; 4])),
+        ];
+        let batch = table(columns);
+        let schema = batch.schema();
+        let mut reader =
+            read_batches(Box::new(RecordBatchIterator::new([Ok(batch)], schema)), rows, &ReadOptions::default());
+        assert_eq!(reader.next().unwrap().unwrap().operations().len(), 1);
+        assert_eq!(reader.id().as_deref(), Some("a"));
+        let error = reader.next().unwrap().unwrap_err();
+        assert_eq!(reader.id().as_deref(), Some("b"));
+        assert!(reader.next().is_none());
+        error
+    };
+    for (rows, line) in [(Rows::Together, 4), (Rows::Scattered, 4), (Rows::Apart, 3)] {
+        let error = bad(rows);
+        assert!(error.message.starts_with(&format!("row {line}, column OP: ")), "{}", error.message);
+        assert_eq!(error.line, line);
+    }
+}
+
+#[test]
+fn columns_have_other_names_and_two_of_one_meaning_are_refused() {
+    for (process, f, key, value) in
+        [("core", "op", "address", "data"), ("CPU", "type", "loc", "Val"), ("Thread ID", "kind", "addr", "value")]
+    {
+        let columns = vec![
+            (process, integers([0, 1])),
+            (f, strings(&["store", "LD"])),
+            (key, strings(&["x"; 2])),
+            (value, integers([1; 2])),
+        ];
+        assert_eq!(
+            the_only(&table(columns), None),
+            the_only(
+                &table(vec![
+                    ("process", integers([0, 1])),
+                    ("f", strings(&["w", "r"])),
+                    ("key", strings(&["x"; 2])),
+                    ("value", integers([1; 2])),
+                ]),
+                None
+            )
+        );
+    }
+    let two = table(vec![("core", integers([0])), ("tid", integers([0])), ("op", strings(&["w"]))]);
+    let error = found(&two, None).remove(0).unwrap_err();
+    assert_eq!(error.message, "the columns `core` and `tid` both mean `process`");
+    // `type` is the type of an event where another column says what is done.
+    assert_eq!(column_named("Hart"), Some("process"));
+    assert_eq!(column_named("note"), None);
 }
