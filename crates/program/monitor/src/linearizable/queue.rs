@@ -326,12 +326,13 @@ impl Queue {
 
     /// Drops every `empty` that is decided or implied by another, and every moment that no `empty` can choose.
     fn choose(&mut self, open: &OpenOperation) -> Result<(), Stopped> {
-        let mut is_lost = false;
+        let (mut is_lost, mut is_own) = (false, false);
         let mut left: Vec<[u64; 2]> = Vec::new();
         let mut left_choices: Vec<Range<usize>> = Vec::new();
         for &empty in &self.empties {
             let choices = self.choices(empty);
             is_lost |= choices.is_empty();
+            is_own |= choices.is_empty() && empty[0] == open.called;
             if choices.is_empty() || self.moments[choices.start].wanted == 0 {
                 continue;
             }
@@ -366,17 +367,21 @@ impl Queue {
         }
         self.moments = kept;
         self.empties = left;
-        if is_lost { Err(self.covered(open)) } else { Ok(()) }
+        match is_lost {
+            false => Ok(()),
+            true if is_own => Err(self.covered(open)),
+            true => Err(Stopped::stuck(open)),
+        }
     }
 
-    /// The violation of an `empty` that has no moment to choose.
+    /// The violation of an `empty` that has just returned and has no moment to choose.
     fn covered(&self, open: &OpenOperation) -> Stopped {
         let is_plain = self.first().returned < open.called && self.pending() == 0;
         match operation(self.first().insert).zip(operation(open.number)).filter(|_| is_plain) {
-            Some((insert, removal)) if open.method == Method::Dequeue => {
+            Some((insert, removal)) => {
                 Stopped::violation(Some(Core::Covered { removal, by: vec![Stay::new(insert, None)] }))
             }
-            _ => Stopped::stuck(open),
+            None => Stopped::stuck(open),
         }
     }
 

@@ -182,6 +182,38 @@ fn the_search_is_exact_at_every_return_whatever_repeats() {
     }
 }
 
+/// The monitor that the command takes by itself. It speaks at the first prefix that is refused, or gives up before it.
+/// (The exchanger has SATURATE alone; see below.)
+#[test]
+fn the_monitor_of_every_object_speaks_at_the_first_prefix_that_is_refused() {
+    for object in searched() {
+        let (mut violations, mut gave_up) = (0, 0);
+        for seed in 0..cases(2000) {
+            let small = match seed % 4 {
+                0 => workload::object::small_with_peeks,
+                1 | 2 => workload::object::small_with_duplicates,
+                _ => workload::object::small,
+            };
+            let mut history = small(object, 1_000_000 + seed);
+            if seed % 5 == 0 {
+                history = forget_some(history, seed);
+            }
+            let context = || format!("{object:?}, seed {seed}\n{}", text(&history));
+            match run(&history, Algorithm::Auto) {
+                Answer::GaveUp => gave_up += 1,
+                Answer::Possible => assert_eq!(first_violation(&history), None, "{}", context()),
+                Answer::ViolationAt(moment, violation) => {
+                    assert_eq!(first_violation(&history), Some(moment), "{}", context());
+                    verify_core(&prefix(&history, moment), &violation, &context);
+                    violations += 1;
+                }
+            }
+        }
+        println!("{}: {violations} violations, gave up {gave_up} of {}", object.name(), cases(2000));
+        assert!(violations > cases(100), "{object:?}: {violations}");
+    }
+}
+
 /// Three values are larger than the one that is removed, and only one other removal is open. No single step of
 /// SATURATE says so: it takes a count.
 #[test]
