@@ -310,3 +310,35 @@ fn leaks_where_asked() {
     });
     assert!(verdict.finding.is_none() && verdict.is_complete, "{verdict}");
 }
+
+/// What else may be in memory that is freed: a word that a vector moved away from, a lock for many, a value that is
+/// given once, a channel, a word in a larger block, and what a destructor frees.
+#[test]
+fn everything_that_is_modelled_is_used_after_it_is_freed() {
+    use explore::sync::{Condvar, OnceLock, RwLock};
+    fn shared<T: 'static>(make: fn() -> T, used: fn(&T)) {
+        let value = Box::into_raw(Box::new(make()));
+        let address = value as usize;
+        thread::spawn(move || used(unsafe { &*(address as *const T) }));
+        drop(unsafe { Box::from_raw(value) });
+    }
+    is_used(|| shared(|| RwLock::new(1), |lock| assert_eq!(*lock.read().unwrap(), 1)));
+    is_used(|| shared(OnceLock::<u32>::new, |once| assert!(once.get().is_none())));
+    is_used(|| shared(|| (Mutex::new(0), Condvar::new()), |both| both.1.notify_all()));
+    is_used(|| shared(|| [const { AtomicUsize::new(0) }; 40], |words| words[39].store(1, Relaxed)));
+    is_used(|| shared(|| vec![Box::new(AtomicBool::new(false))], |words| words[0].store(true, Release)));
+    is_used(|| {
+        let mut words = vec![AtomicUsize::new(0)];
+        let address = words.as_ptr() as usize;
+        thread::spawn(move || {
+            unsafe { &*(address as *const AtomicUsize) }.store(1, Relaxed);
+        });
+        words.reserve(1000);
+    });
+    is_freed_twice(|| {
+        let node = node();
+        let address = node as usize;
+        thread::spawn(move || free(address as *mut Node));
+        free(node);
+    });
+}

@@ -7,6 +7,14 @@
 //! ([`replay`]). What is modelled has names that hold for one run ([`place`], [`names`]). The data that is not modelled
 //! lives in the memory of the real machine. A data race is found when its second access is asked for, before any code
 //! acts on it.
+//!
+//! *Why this is sound.* All threads of a run are on one thread of the operating system, and one of them runs at a time,
+//! so what belongs to the run has no second user. The pointers to the run and to the thread that runs are set by a guard
+//! (`runtime::Run::enter`) and used below it only. What safe code can keep beyond an execution (a reference from a
+//! `OnceLock`, a `LazyLock` or a `lazy_static!`) stays for ever. Data in a static belongs to one execution at a time
+//! (`runtime/statics.rs`). What a lock protects is given out by its guard, as the standard library's is. Miri runs all
+//! that makes no coroutine (`tests/all/outside.rs`). It cannot run coroutines, which change stacks in assembly: runs,
+//! the replay, freed memory and the data of statics are held by tests alone.
 
 pub mod alloc;
 pub mod cell;

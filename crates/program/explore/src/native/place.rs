@@ -112,6 +112,8 @@ words! {
     Wide, Kind::Wide, true;
     /// A number of this crate's own, which is accessed as the crate sees fit.
     Own, Kind::Own, false;
+    /// The same, where the code says when it is accessed.
+    Watched, Kind::Own, true;
 }
 
 impl Initial for AtomicPtr<()> {
@@ -168,8 +170,11 @@ impl<I: Initial> Place<I> {
     #[cold]
     fn refresh_bytes(&self, run: &Run, number: u64, data: *mut u8, size: usize) {
         let address = std::ptr::from_ref(self) as usize;
-        run.claim(address, number == 0, self.code);
-        if size == 0 || number >= DEAD || number != 0 && run.is_of_another(number >> BITS) {
+        let is_mine = run.claim(address, number == 0, self.code);
+        // Another exploration may just have been the first.
+        let number = self.number.load(Ordering::Relaxed);
+        let is_shared = || number == SHARED || number != 0 && run.is_of_another(number >> BITS);
+        if !is_mine || size == 0 || number == DEAD || is_shared() && run.object_at(self.address()).is_some() {
             return;
         }
         // SAFETY: this is the first access in the execution, so nobody else has a reference to the data. Bytes that

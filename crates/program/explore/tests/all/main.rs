@@ -9,6 +9,7 @@ mod litmus;
 mod litmus_forms;
 mod loom;
 mod native;
+mod outside;
 mod programs;
 mod random;
 mod roles;

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize as Real, Ordering::SeqCst};
 
 use explore::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use explore::sync::{LazyLock, OnceLock};
+use explore::sync::{Arc, LazyLock, Mutex as Lock, Notify, OnceLock};
 use explore::{Builder, thread};
 
 /// Counts the values that are gone.
@@ -33,8 +33,8 @@ explore::lazy_static! {
 fn references_stay() {
     static KEPT: Mutex<Vec<&'static Value>> = Mutex::new(Vec::new());
     let verdict = Builder::new().check(|| {
-        let word = explore::sync::Arc::new(AtomicUsize::new(0));
-        let other = explore::sync::Arc::clone(&word);
+        let word = Arc::new(AtomicUsize::new(0));
+        let other = Arc::clone(&word);
         thread::spawn(move || other.fetch_add(1, Relaxed));
         word.fetch_add(1, Relaxed);
         let new = [ONCE.get_or_init(|| Value(1)), LazyLock::force(&LAZY), &*STATIC];
@@ -62,22 +62,88 @@ fn given_before() {
     assert_eq!(LOCK.get_or_init(|| 8), &5);
 }
 
-/// Outside of runs it is the standard library's. (This part Miri can run.)
+/// The wait of a token that is in a static may end without a reason once in each execution, and not once in all.
 #[test]
-fn outside_of_runs() {
-    let mut lock = OnceLock::new();
-    assert_eq!(lock.get_mut(), None);
-    assert_eq!(lock.get_or_init(|| 1), &1);
-    *lock.get_mut().unwrap() += 1;
-    assert_eq!(lock.into_inner(), Some(2));
-    assert_eq!(OnceLock::<usize>::new().into_inner(), None);
-    let shared = std::sync::Arc::new(OnceLock::new());
-    let others = [1, 2].map(|value| {
-        let shared = std::sync::Arc::clone(&shared);
-        std::thread::spawn(move || *shared.get_or_init(|| vec![value]).first().unwrap())
+fn a_token_begins_anew() {
+    static TOKEN: Notify = Notify::new();
+    static EARLY: Real = Real::new(0);
+    let verdict = Builder::new().check(|| {
+        let done = Arc::new(AtomicUsize::new(0));
+        let other = Arc::clone(&done);
+        thread::spawn(move || {
+            other.store(1, Relaxed);
+            TOKEN.notify();
+        });
+        TOKEN.wait();
+        if done.load(Relaxed) == 0 {
+            EARLY.fetch_add(1, SeqCst);
+        }
     });
-    let first = shared.get_or_init(|| vec![0])[0];
-    assert!(others.into_iter().all(|other| other.join().unwrap() == first));
+    assert!(verdict.finding.is_none() && verdict.is_complete, "{verdict}");
+    // The token is there or not yet, and was waited for or not; without it, the store was seen or not.
+    assert_eq!((verdict.counts.executions, EARLY.load(SeqCst)), (3, 1), "{verdict}");
+}
+
+/// Three threads that add to what a lock in a static protects. It begins each execution at zero.
+fn add_to(lock: &'static Lock<u64>) {
+    let add = || {
+        let mut value = lock.lock().unwrap();
+        *value += 1;
+    };
+    let others: Vec<_> = (0..3).map(|_| thread::spawn(add)).collect();
+    others.into_iter().for_each(|other| other.join().unwrap());
+    assert_eq!(*lock.lock().unwrap(), 3);
+}
+
+/// Explorations on threads of the operating system, such as tests are, may use one static: neither sees what the other
+/// does with it.
+#[test]
+fn explorations_at_once_share_a_static() {
+    static SHARED: Lock<u64> = Lock::new(0);
+    let explore = || {
+        (0..60).for_each(|round| {
+            let workers = 1 + round % 2;
+            let verdict = Builder::new().check_by(workers, || add_to(&SHARED));
+            assert!(verdict.finding.is_none() && verdict.counts.executions == 6, "{verdict}");
+        });
+    };
+    let others = [std::thread::spawn(explore), std::thread::spawn(explore)];
+    explore();
+    assert!(others.into_iter().all(|other| other.join().is_ok()));
+}
+
+/// If each has what the other waits for, one of them says so.
+#[test]
+fn explorations_that_wait_for_each_other() {
+    static ONE: Lock<u64> = Lock::new(0);
+    static OTHER: Lock<u64> = Lock::new(0);
+    let explore = |[first, second]: [&'static Lock<u64>; 2]| {
+        for _ in 0..100 {
+            let verdict = Builder::new().check(move || {
+                *first.lock().unwrap() += 1;
+                std::thread::yield_now();
+                *second.lock().unwrap() += 1;
+                assert_eq!((*first.lock().unwrap(), *second.lock().unwrap()), (1, 1));
+            });
+            let told = verdict.to_string();
+            assert!(verdict.finding.is_none() || told.contains("run one at a time"), "{told}");
+        }
+    };
+    let other = std::thread::spawn(move || explore([&OTHER, &ONE]));
+    explore([&ONE, &OTHER]);
+    other.join().unwrap();
+}
+
+/// An exploration in the code of another one does not wait for it.
+#[test]
+fn an_exploration_in_another() {
+    static SHARED: Lock<u64> = Lock::new(0);
+    let verdict = Builder::new().check(|| {
+        *SHARED.lock().unwrap() = 5;
+        let inner = Builder::new().check(|| drop(SHARED.lock().unwrap()));
+        assert!(inner.finding.is_none(), "{inner}");
+    });
+    assert!(verdict.finding.is_none(), "{verdict}");
 }
 
 /// A destructor that panics when a run is taken down leaves no run behind.

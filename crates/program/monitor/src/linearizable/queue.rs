@@ -367,10 +367,12 @@ impl Queue {
         }
         self.moments = kept;
         self.empties = left;
-        match is_lost {
-            false => Ok(()),
-            true if is_own => Err(self.covered(open)),
-            true => Err(Stopped::stuck(open)),
+        if is_own {
+            Err(self.covered(open))
+        } else if is_lost {
+            Err(Stopped::stuck(open))
+        } else {
+            Ok(())
         }
     }
 

@@ -60,8 +60,8 @@ impl Run {
         }
         let registered_by = self.now().thread;
         let mut objects = self.objects.borrow_mut();
-        let (origin, location, is_dead) = ((code, look), NONE, false);
-        objects.push(Object { address, kind, value, location, origin, birth, is_dead, registered_by });
+        let (origin, location, is_dead, is_watched) = ((code, look), NONE, false, has_birth);
+        objects.push(Object { address, kind, value, location, origin, birth, is_dead, is_watched, registered_by });
         objects.len() as u32 - 1
     }
 
@@ -133,7 +133,7 @@ impl Run {
     fn mark(&self, start: usize, size: usize, death: Death) {
         let mut dead = self.dead.borrow_mut();
         for (number, object) in (0_u64..).zip(self.objects.borrow_mut().iter_mut()) {
-            if object.kind != Kind::Own && object.address.wrapping_sub(start) < size {
+            if object.is_watched && object.address.wrapping_sub(start) < size {
                 // SAFETY: the place was in this memory, which is still there, and nobody else has it now.
                 let word = unsafe { &*(object.address as *const AtomicU64) };
                 if word.load(Ordering::Relaxed) == self.generation() << BITS | number {

@@ -135,6 +135,8 @@ pub(super) struct Object {
     pub(super) birth: Option<Moment>,
     /// Whether the memory was freed in which it became known.
     pub(super) is_dead: bool,
+    /// Whether accesses of it must happen before its memory is freed.
+    is_watched: bool,
     /// The thread that has registered it.
     registered_by: u32,
 }
@@ -215,8 +217,9 @@ pub(super) struct Run {
     pub(super) added: RefCell<Vec<(Step, Code)>>,
     /// Whether the thread that runs has done something that the replay must hear of.
     pub(super) has_news: Cell<bool>,
-    /// Whether several workers explore the code, and the data that this one has claimed in this execution.
+    /// Whether several workers explore the code.
     is_shared: Cell<bool>,
+    /// The data that this execution has claimed.
     claimed: RefCell<Vec<usize>>,
     /// Whether only one worker can explore the code.
     pub(super) must_be_alone: Cell<bool>,
@@ -345,9 +348,7 @@ impl Run {
         self.live.borrow_mut().clear();
         self.counters.borrow_mut().clear();
         self.forget_memory();
-        if self.is_shared.get() {
-            self.give_claims_back();
-        }
+        self.give_claims_back();
     }
 
     /// Lets code of a thread run: all that it does belongs to this run.

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::{Arc, LockResult, Mutex as Real, PoisonError};
 use std::time::Duration;
 
-use super::super::place::{Look, Own, Place};
+use super::super::place::{Look, Own, Place, Watched};
 use super::mutex::MutexGuard;
 use crate::program::{Await, Order, Update};
 
@@ -19,12 +19,12 @@ pub struct Condvar {
     waiting: Real<VecDeque<Arc<Place<Own>>>>,
 }
 
-struct Word(Place<Own>);
+struct Word(Place<Watched>);
 
 impl Default for Word {
     #[track_caller]
     fn default() -> Self {
-        Self(Place::with(Own::new(0), Look::Word))
+        Self(Place::with(Watched::new(0), Look::Word))
     }
 }
 
@@ -43,7 +43,7 @@ impl Condvar {
     /// A condition variable for which nobody waits.
     #[track_caller]
     pub const fn new() -> Self {
-        Self { word: Word(Place::with(Own::new(0), Look::Word)), waiting: Real::new(VecDeque::new()) }
+        Self { word: Word(Place::with(Watched::new(0), Look::Word)), waiting: Real::new(VecDeque::new()) }
     }
 
     /// All that is done with it is in one order, and right after this the queue is as that order says.

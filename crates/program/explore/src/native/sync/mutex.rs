@@ -4,6 +4,7 @@
 
 use std::cell::UnsafeCell;
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::{LockResult, TryLockError, TryLockResult};
 
@@ -21,10 +22,17 @@ unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
 // SAFETY: the same. The value is accessed by the thread that has the lock.
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 
-/// The value of a lock that is taken.
+/// The value of a lock that is taken. It gives access to the value, so threads can share it only if they can share the
+/// value:
+///
+/// ```compile_fail,E0277
+/// fn is_shared<T: Sync>() {}
+/// is_shared::<explore::sync::MutexGuard<'static, std::cell::Cell<u32>>>();
+/// ```
 #[must_use = "if it is dropped, the lock is free"]
 pub struct MutexGuard<'a, T: ?Sized> {
     pub(super) mutex: &'a Mutex<T>,
+    value: PhantomData<&'a mut T>,
 }
 
 const TAKE: Update = Update::CompareExchange { expected: 0, new: 1 };
@@ -58,7 +66,7 @@ impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         self.take();
-        Ok(MutexGuard { mutex: self })
+        Ok(MutexGuard { mutex: self, value: PhantomData })
     }
 
     /// Takes the lock if it is free.
@@ -66,7 +74,7 @@ impl<T: ?Sized> Mutex<T> {
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         self.word.refresh(self.value.get());
         let is_free = self.word.update(TAKE, Order::Acquire, Order::Relaxed) == 0;
-        if is_free { Ok(MutexGuard { mutex: self }) } else { Err(TryLockError::WouldBlock) }
+        if is_free { Ok(MutexGuard { mutex: self, value: PhantomData }) } else { Err(TryLockError::WouldBlock) }
     }
 
     /// The value, which nobody else refers to.

@@ -1,7 +1,7 @@
 //! A token for one thread that waits.
 
-use std::cell::Cell;
 use std::panic::Location;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::super::place::{Kind, Look, Own, Place};
 use super::super::runtime;
@@ -11,18 +11,15 @@ use crate::program::{Await, Order, Step, Update};
 #[derive(Debug)]
 pub struct Notify {
     word: Place<Own>,
-    has_ended_early: Cell<bool>,
+    /// The run in which a wait has ended without a reason.
+    early: AtomicU64,
 }
-
-// SAFETY: one thread waits, and the flag is its own.
-#[allow(unsafe_code, reason = "only the thread that waits accesses the flag")]
-unsafe impl Sync for Notify {}
 
 impl Notify {
     /// There is no token.
     #[track_caller]
     pub const fn new() -> Self {
-        Self { word: Place::with(Own::new(0), Look::Word), has_ended_early: Cell::new(false) }
+        Self { word: Place::with(Own::new(0), Look::Word), early: AtomicU64::new(0) }
     }
 
     /// Gives a token, if there is none.
@@ -35,10 +32,10 @@ impl Notify {
     #[track_caller]
     pub fn wait(&self) {
         if let Some(run) = runtime::get()
-            && !self.has_ended_early.get()
+            && self.early.load(Ordering::Relaxed) != run.generation()
             && run.step(Step::Choice(2), Kind::Number, Location::caller()) == 1
         {
-            self.has_ended_early.set(true);
+            self.early.store(run.generation(), Ordering::Relaxed);
             return;
         }
         self.wait_for_token();
