@@ -97,6 +97,11 @@ pub struct Setup {
     pub heap: usize,
     /// Whether memory that is left at the end is a finding.
     pub leaks: bool,
+    /// How often a weak compare-exchange may fail, and a wait may end, without a reason: at each place in the code of a
+    /// thread, in an execution.
+    pub spurious: u32,
+    /// How often the time of a wait may run out, counted in the same way.
+    pub timeouts: u32,
     /// The arguments of the program, without its name.
     pub arguments: Vec<String>,
 }
@@ -114,6 +119,8 @@ impl Setup {
             stack: 1 << 20,
             heap: 64 << 20,
             leaks: false,
+            spurious: 1,
+            timeouts: 1,
             arguments: Vec::new(),
         }
     }
@@ -174,12 +181,21 @@ pub struct ProgramVerdict {
     pub is_complete: bool,
     /// How many threads there were at most.
     pub threads: u32,
+    /// How often the program has called us, in all executions and all replays.
+    pub hooks: u64,
     /// The steps of the execution with the finding, in lanes.
     pub lanes: String,
     /// What repeats it.
     pub token: Option<String>,
     /// The seed with which it was found.
     pub seed: Option<u64>,
+    /// A weak compare-exchange could have failed without a reason once more: it did so only as often as told, and 0
+    /// times if the compiler does not say which are weak.
+    pub spurious_failures: Option<u32>,
+    /// A wait could have ended without a reason once more, in the same way.
+    pub spurious_wakes: Option<u32>,
+    /// The time of a wait could have run out once more, in the same way.
+    pub timeouts: Option<u32>,
     /// What the program does that is not supported.
     pub refused: Option<String>,
     /// Why not every execution was visited.

@@ -8,6 +8,7 @@
 //! does then happens before all else.
 
 use std::path::Path;
+use std::time::Instant;
 
 use explore::{Order, Step, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -20,6 +21,9 @@ use crate::switch::{self, Called, Library, Switch};
 use crate::symbols::{Hook, ThreadCall, hooks};
 use crate::thread::{Numbers, Return, State, Then, Thread};
 use crate::{Setup, shim};
+
+/// After so many hooks a thread may have gone on for so long that the time is up.
+const HOOKS: u64 = 1 << 14;
 
 /// What is done after a hook.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -98,6 +102,14 @@ pub(crate) struct Machine {
     /// Where each marked location was first accessed.
     pub(crate) first_sites: FxHashMap<usize, usize>,
     pub(crate) parts: Vec<Part>,
+    /// By [`Chance`]: how often it may happen at one place, and whether it could have happened more often.
+    pub(crate) most_chances: [u32; 3],
+    pub(crate) has_denied: [bool; 3],
+    /// Whether there are compare-exchanges that may be weak ones, and are taken as strong.
+    pub(crate) takes_as_strong: bool,
+    /// How many hooks there were, in all executions and replays; and when it is too late.
+    pub(crate) hooks_seen: u64,
+    pub(crate) deadline: Option<Instant>,
     pub(crate) max_steps: u32,
     pub(crate) max_threads: u32,
     refuses_sequential: bool,
@@ -138,6 +150,11 @@ impl Machine {
             keys: Vec::new(),
             first_sites: FxHashMap::default(),
             parts: Vec::new(),
+            most_chances: [options.spurious, options.spurious, options.timeouts],
+            has_denied: [false; 3],
+            takes_as_strong: false,
+            hooks_seen: 0,
+            deadline: Instant::now().checked_add(options.timeout),
             max_steps: options.max_steps,
             max_threads: options.max_threads,
             refuses_sequential: options.model.refuses_sequential(),
@@ -185,6 +202,11 @@ impl Machine {
         Ok(())
     }
 
+    /// Whether the time is up.
+    pub(crate) fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
     pub(crate) fn is_loading(&self) -> bool {
         self.is_loading
     }
@@ -208,7 +230,7 @@ impl Machine {
 
     /// Another execution begins.
     pub(crate) fn restart(&mut self) {
-        self.space.restore();
+        self.space.restore(&self.threads);
         self.threads.iter_mut().for_each(Thread::clear);
         self.finding = None;
         self.has_exited = false;
@@ -243,6 +265,7 @@ impl Machine {
         thread.stack = self.switch.begin(end, function as usize, [argument, 0, 0], 0);
         thread.state = State::Asks;
         thread.queue.push_back((Step::Begin, Then::Begin));
+        thread.lowest = thread.stack;
         thread.local = self.space.local_of(number);
         self.most_threads = self.most_threads.max(number + 1);
     }
@@ -278,11 +301,22 @@ impl Machine {
         self.active = thread;
     }
 
+    /// Tells the shim which hooks of a thread are of no interest.
+    pub(crate) fn tell(&self, thread: u32) {
+        let of = &self.threads[thread as usize];
+        let is_quiet = of.pending.is_empty() && !self.is_loading;
+        let own = if is_quiet && !of.is_stack_known { self.space.stack(thread) } else { 0..0 };
+        self.switch.tell(is_quiet, own);
+    }
+
     /// Lets a thread run up to the next hook that needs an event.
     pub(crate) fn run(&mut self, thread: u32, mut flow: Flow) {
         self.activate(thread);
         loop {
             let of = &self.threads[thread as usize];
+            if flow != Flow::Wait {
+                self.tell(thread);
+            }
             let called = match flow {
                 Flow::Answer(value) => self.switch.enter(of.stack, value),
                 Flow::Pass(function) => {
@@ -292,6 +326,14 @@ impl Machine {
                 Flow::Enter(stack) => self.switch.enter(stack, 0),
                 Flow::Wait => return,
             };
+            let of = &mut self.threads[thread as usize];
+            of.lowest = of.lowest.min(self.switch.lowest()).min(called.stack);
+            self.hooks_seen += 1;
+            if self.hooks_seen.is_multiple_of(HOOKS) && self.is_late() {
+                let site = self.site(thread, called);
+                self.refuse(format!("the time is up in thread {thread}"), site);
+                self.is_hung = true;
+            }
             flow = self.handle(thread, called);
         }
     }
@@ -299,14 +341,14 @@ impl Machine {
     /// A thread has come to a hook.
     fn handle(&mut self, thread: u32, called: Called) -> Flow {
         let hook = self.hook(called);
-        if hook == Hook::Call {
+        if matches!(hook, Hook::Call) {
             let of = &mut self.threads[thread as usize];
             of.stack = called.stack;
             if of.pending.is_empty() {
                 return Flow::Answer(0);
             }
         }
-        if hook == Hook::Crashed {
+        if matches!(hook, Hook::Crashed) {
             self.crash(thread);
             return Flow::Wait;
         }
@@ -389,6 +431,9 @@ impl Machine {
             Step::Spawn(_) | Step::Join(_) | Step::Choice(_) => None,
             Step::Read { location, .. } | Step::Rmw { location, .. } => {
                 let of = self.places.locations[location as usize];
+                if of.address == 0 {
+                    return None;
+                }
                 let value = space::number(of.address, of.size);
                 step.until().is_none_or(|until| until.accepts(value)).then_some(value)
             }
@@ -405,6 +450,12 @@ impl Machine {
             _ => None,
         };
         let mut is_effect = !matches!(step, Step::Read { .. } | Step::Fence(_) | Step::Access { writes: false, .. });
+        if let Then::Chance(chance, _) = then {
+            // What does not happen is nothing.
+            is_effect = value == 1;
+            let of = &mut self.threads[thread as usize];
+            of.chance_steps.push((of.sites.len() as u32 - 1, chance));
+        }
         let mut is_look = false;
         if let Some(location) = step.location() {
             let of = self.places.locations[location as usize];

@@ -138,6 +138,13 @@ impl Places {
         is_news
     }
 
+    /// The location of an atomic of which it is known.
+    #[inline]
+    pub(crate) fn location(&self, address: usize, size: u8) -> Option<u32> {
+        let word = self.words.get(&(address >> 3))?;
+        (word.marks[address & 7] == size).then_some(word.locations[address & 7]).filter(|&location| location != NONE)
+    }
+
     /// The location of an atomic. If its memory is a thread's own, what is written there is not known before it is
     /// marked. An error is the mark that it overlaps.
     pub(crate) fn marked(&mut self, address: usize, size: u8, is_own: bool) -> Result<u32, (usize, u8)> {

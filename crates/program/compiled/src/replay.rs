@@ -3,10 +3,12 @@
 //! Events are replayed in the order in which they stand in the graph, which respects reads-from. Without a race, what
 //! plain memory holds then is right. When the graph loses an event that was replayed, the program begins again.
 
+use explore::heap::Moment;
 use explore::{Graph, Next, Program, Step, Value};
 
+use crate::finding::DefectKind;
 use crate::machine::{Flow, Machine};
-use crate::space;
+use crate::space::{self, Object, Region};
 use crate::thread::State;
 
 impl Machine {
@@ -60,11 +62,31 @@ impl Machine {
             }
             None => graph.value(thread, index),
         };
+        if self.is_before_birth(thread, index, step, graph) {
+            return;
+        }
         self.take(thread, step, then, value);
         let of = &self.threads[thread as usize];
         if of.state == State::Asks && of.queue.is_empty() && !self.is_over() {
             self.go_on(thread);
         }
+    }
+
+    /// Whether a thread accesses what another one has allocated, and nothing makes it wait for that. This is found.
+    fn is_before_birth(&mut self, thread: u32, index: u32, step: Step, graph: &Graph) -> bool {
+        let Some(location) = step.location() else { return false };
+        let address = self.places.locations[location as usize].address;
+        if !matches!(self.space.region(address), Region::Heap(owner) if owner != thread) {
+            return false;
+        }
+        let Some(Object { made, .. }) = self.space.holder(address) else { return false };
+        let is_race = !graph.is_after((thread, index), Moment { thread: made.thread, steps: made.steps });
+        if is_race {
+            let me = self.place(thread, index).0;
+            let message = "data race: nothing makes the access wait for the allocation".to_owned();
+            self.find(DefectKind::Race, message, vec![me, made]);
+        }
+        is_race
     }
 
     /// The hook of a thread has all that it has asked for.

@@ -3,9 +3,8 @@
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::time::Instant;
 
-use explore::{Counts, Ending, Exploration, Graph, Model, Sampler, Strategy, Taken, Trace, Words, read_token};
+use explore::{Chance, Counts, Ending, Exploration, Graph, Model, Sampler, Strategy, Taken, Trace, Words, read_token};
 
 use crate::elf::Variables;
 use crate::finding::DefectKind;
@@ -39,7 +38,6 @@ pub(crate) struct Search<'a> {
     machine: Machine,
     options: &'a Setup,
     program: &'a Path,
-    deadline: Option<Instant>,
 }
 
 impl From<Line> for CodeCall {
@@ -75,7 +73,8 @@ impl Machine {
             return self.finding.clone();
         }
         match ending {
-            Ending::Deadlock if !self.has_exited => {
+            // Where the time of a wait may run out, the thread goes on: that is another execution.
+            Ending::Deadlock if !self.has_exited && !self.threads.iter().any(|thread| thread.has_time) => {
                 let stuck = (0..self.threads.len() as u32)
                     .filter(|&thread| matches!(self.threads[thread as usize].state, State::Asks | State::Spins(_)));
                 let places = stuck.map(|thread| self.doer(thread)).collect();
@@ -118,15 +117,14 @@ impl Machine {
             let site = self.place(thread, index).0.site;
             (site != 0).then(|| mark(site))
         };
-        graph.trace(
-            &of,
-            &Words {
-                name: &name,
-                value: &|_, value| value.to_string(),
-                choice: &|_, _, chosen| format!("chooses {chosen}"),
-                code: &code,
-            },
-        )
+        let choice = |thread: u32, index: u32, chosen: i64| {
+            let steps = &self.threads[thread as usize].chance_steps;
+            match steps.iter().find(|(at, _)| *at == index) {
+                Some((_, chance)) => chance.shown(chosen),
+                None => format!("chooses {chosen}"),
+            }
+        };
+        graph.trace(&of, &Words { name: &name, value: &|_, value| value.to_string(), choice: &choice, code: &code })
     }
 
     /// What people call a location.
@@ -136,7 +134,9 @@ impl Machine {
         match self.space.region(address) {
             Region::Stack(thread) => format!("stack{thread}-{}", self.space.stack_end(thread) - address),
             Region::Heap(thread) => match self.space.holder(address) {
-                Some(object) => plus(&format!("heap{thread}-{:x}", object.start & 0xff_ffff), address - object.start),
+                Some(object) => {
+                    plus(&format!("heap{thread}-{:x}", self.space.offset(object.start)), address - object.start)
+                }
                 None => format!("heap{thread}"),
             },
             Region::Static => match variables.at(address - self.space.module.base) {
@@ -150,11 +150,7 @@ impl Machine {
 
 impl<'a> Search<'a> {
     pub(crate) fn new(machine: Machine, options: &'a Setup, program: &'a Path) -> Self {
-        Self { machine, options, program, deadline: Instant::now().checked_add(options.timeout) }
-    }
-
-    fn is_late(&self, visited: u64) -> bool {
-        visited.is_multiple_of(16) && self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        Self { machine, options, program }
     }
 
     /// Searches the program.
@@ -184,9 +180,6 @@ impl<'a> Search<'a> {
             let leaks = self.options.leaks;
             let mut outcome = Outcome::default();
             let (mut visited, mut is_again) = (0, false);
-            let late = |visited| {
-                u64::is_multiple_of(visited, 16) && self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
-            };
             let most = self.options.max_executions;
             let mut exploration = Exploration::new(Explored(&mut self.machine), model);
             let (mut exits, mut deadlocks) = (0, 0);
@@ -211,7 +204,7 @@ impl<'a> Search<'a> {
                     outcome.reason = Some(format!("{visited} executions were visited, as many as were asked for"));
                     return ControlFlow::Break(());
                 }
-                if late(visited) {
+                if machine.is_late() {
                     outcome.reason = Some("the time is up".to_owned());
                     return ControlFlow::Break(());
                 }
@@ -220,7 +213,7 @@ impl<'a> Search<'a> {
             outcome.counts = exploration.counts();
             drop(exploration);
             if is_again && self.machine.refusal.is_none() {
-                if self.is_late(0) {
+                if self.machine.is_late() {
                     outcome.reason = Some("the time is up".to_owned());
                     return outcome;
                 }
@@ -248,7 +241,6 @@ impl<'a> Search<'a> {
         loop {
             self.machine.begin();
             let leaks = self.options.leaks;
-            let deadline = self.deadline;
             let mut sampler = Sampler::new(Explored(&mut self.machine), model, strategy);
             let mut is_again = false;
             while let Some(seed) = next {
@@ -274,7 +266,7 @@ impl<'a> Search<'a> {
                     break;
                 }
                 next = left.next();
-                if seed.is_multiple_of(16) && deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                if machine.is_late() {
                     outcome.reason = Some("the time is up".to_owned());
                     next = None;
                 }
@@ -332,7 +324,7 @@ impl<'a> Search<'a> {
         let cell = RefCell::new(self);
         trace.shrunk(|steps| {
             let mut search = cell.borrow_mut();
-            if search.is_late(0) {
+            if search.machine.is_late() {
                 return None;
             }
             let other = search.follow(model, steps, false, variables)?.found?;
@@ -376,6 +368,8 @@ impl<'a> Search<'a> {
             let call = stack.iter().find(is_users).or(stack.first()).cloned().unwrap_or_default();
             CodePlace { thread: doer.thread, call: call.into(), stack: stack.into_iter().map(CodeCall::from).collect() }
         };
+        let Machine { most_chances, has_denied, takes_as_strong, .. } = &self.machine;
+        let denied = |chance: Chance| has_denied[chance as usize].then_some(most_chances[chance as usize]);
         let counts = outcome.counts;
         let (hung, refused) = match refusal {
             Some((message, sites)) => {
@@ -395,7 +389,11 @@ impl<'a> Search<'a> {
             bounded: counts.bounded,
             is_complete: outcome.is_complete && counts.bounded == 0 && outcome.found.is_none(),
             threads: self.machine.most_threads,
+            hooks: self.machine.hooks_seen,
             lanes: text,
+            spurious_failures: if *takes_as_strong { Some(0) } else { denied(Chance::Fails) },
+            spurious_wakes: denied(Chance::Wakes),
+            timeouts: denied(Chance::RunsOut),
             token: outcome.found.as_ref().map(|found| found.trace.token.clone()),
             seed: outcome.seed,
             refused,

@@ -9,16 +9,18 @@
 use std::ops::Range;
 
 use crate::module::Module;
+use crate::thread::Thread;
 
 const STACKS: usize = 0x2000_0000_0000;
 const ARENAS: usize = 0x2800_0000_0000;
-const GUARD: usize = 1 << 16;
+/// What lies below each stack and above each arena, and is never accessed: more than the largest frame of a function.
+const GUARD: usize = 1 << 30;
 /// What lies between two allocations.
 const GAP: usize = 16;
 /// Addresses below this are taken for uses of a null pointer.
 const LOW: usize = 1 << 16;
-/// A stack is taken to end where so many bytes were not used.
-const UNUSED: usize = 1 << 14;
+/// Below the lowest end that hooks have shown, a stack is taken to be unused where so many bytes were not used.
+const UNUSED: usize = 1 << 13;
 
 /// Who has done something, where in the code, and after how many of its steps.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -69,6 +71,9 @@ pub(crate) enum Wrong {
 pub(crate) struct Space {
     stack_size: usize,
     arena_size: usize,
+    /// The stacks and the arenas of two threads that follow each other are two to the power of this apart.
+    stack_bits: u32,
+    arena_bits: u32,
     max_threads: usize,
     stacks: Vec<bool>,
     arenas: Vec<Arena>,
@@ -155,9 +160,13 @@ fn map(address: usize, size: usize) -> Result<(), String> {
 
 impl Space {
     pub(crate) fn new(stack_size: usize, arena_size: usize, max_threads: u32) -> Self {
+        let [stack_size, arena_size] = [stack_size, arena_size].map(|size| (size + 4095) & !4095);
+        let bits = |size: usize| (size + GUARD).next_power_of_two().trailing_zeros();
         Self {
-            stack_size: (stack_size + 4095) & !4095,
-            arena_size: (arena_size + 4095) & !4095,
+            stack_size,
+            arena_size,
+            stack_bits: bits(stack_size),
+            arena_bits: bits(arena_size),
             max_threads: max_threads as usize,
             stacks: Vec::new(),
             arenas: Vec::new(),
@@ -169,13 +178,15 @@ impl Space {
         }
     }
 
-    fn stride(&self) -> usize {
-        self.stack_size + GUARD
-    }
-
     /// The address above the stack of a thread.
     pub(crate) fn stack_end(&self, thread: u32) -> usize {
-        STACKS + (thread as usize + 1) * self.stride()
+        STACKS + ((thread as usize + 1) << self.stack_bits)
+    }
+
+    /// The stack of a thread.
+    pub(crate) fn stack(&self, thread: u32) -> Range<usize> {
+        let end = self.stack_end(thread);
+        end - self.stack_size..end
     }
 
     /// Makes room for a thread.
@@ -198,42 +209,44 @@ impl Space {
         self.local = bytes(module.local.start, module.local.len());
         self.module = module;
         let end = self.arenas[0].end;
-        let start = Self::arena_start(self.arena_size, 0);
+        let start = self.arena_start(0);
         self.arena = bytes(start, end.max(start) - start);
         self.objects.clone_from(&self.arenas[0].objects);
     }
 
     /// Makes all memory what it was when the program had been loaded.
-    pub(crate) fn restore(&mut self) {
+    pub(crate) fn restore(&mut self, threads: &[Thread]) {
         for (start, bytes) in &self.statics {
             put(*start, bytes);
         }
         put(self.module.local.start, &self.local);
-        for thread in 0..self.stacks.len() {
-            if self.stacks[thread] {
-                self.clear_stack(thread as u32);
+        for (number, thread) in threads.iter().enumerate() {
+            if thread.lowest != usize::MAX {
+                self.clear_stack(number as u32, thread.lowest);
             }
         }
         for (at, arena) in self.arenas.iter_mut().enumerate().filter(|(_, arena)| arena.is_mapped) {
-            let start = Self::arena_start(self.arena_size, at);
+            let start = ARENAS + (at << self.arena_bits);
             // SAFETY: the memory is the arena's.
             unsafe { std::ptr::write_bytes(start as *mut u8, 0, arena.end - start) };
             arena.end = start;
             arena.objects.clear();
         }
         if let Some(first) = self.arenas.first_mut().filter(|first| first.is_mapped) {
-            let start = Self::arena_start(self.arena_size, 0);
+            let start = ARENAS;
             put(start, &self.arena);
             first.end = start + self.arena.len();
             first.objects.clone_from(&self.objects);
         }
     }
 
-    /// Makes the used part of a stack zero.
-    fn clear_stack(&self, thread: u32) {
-        let end = self.stack_end(thread);
-        let start = end - self.stack_size;
-        let (mut at, mut unused) = (end, 0);
+    /// Makes the used part of a stack zero, whose lowest end was at least as low as told.
+    fn clear_stack(&self, thread: u32, lowest: usize) {
+        let Range { start, end } = self.stack(thread);
+        let mut at = lowest.clamp(start, end) & !4095;
+        // SAFETY: the memory is the stack's, and no thread runs.
+        unsafe { std::ptr::write_bytes(at as *mut u8, 0, end - at) };
+        let mut unused = 0;
         while at > start && unused < UNUSED {
             at -= 4096;
             // SAFETY: the memory is the stack's, and no thread runs.
@@ -252,8 +265,13 @@ impl Space {
         if thread == 0 { self.local.clone() } else { self.module.local_image.clone() }
     }
 
-    fn arena_start(arena_size: usize, thread: usize) -> usize {
-        ARENAS + thread * (arena_size + GUARD)
+    fn arena_start(&self, thread: usize) -> usize {
+        ARENAS + (thread << self.arena_bits)
+    }
+
+    /// How far an address of the heap is from the start of its arena.
+    pub(crate) fn offset(&self, address: usize) -> usize {
+        (address - ARENAS) & ((1 << self.arena_bits) - 1)
     }
 
     /// What kind of memory an address is in.
@@ -261,18 +279,24 @@ impl Space {
         if address < LOW {
             return Region::Low;
         }
-        let stacks = STACKS..STACKS + self.max_threads * self.stride();
-        if stacks.contains(&address) {
-            return Region::Stack(((address - STACKS) / self.stride()) as u32);
+        let stack = address.wrapping_sub(STACKS) >> self.stack_bits;
+        if stack < self.max_threads {
+            return Region::Stack(stack as u32);
         }
-        let arenas = ARENAS..Self::arena_start(self.arena_size, self.max_threads);
-        if arenas.contains(&address) {
-            return Region::Heap(((address - ARENAS) / (self.arena_size + GUARD)) as u32);
+        let arena = address.wrapping_sub(ARENAS) >> self.arena_bits;
+        if arena < self.max_threads {
+            return Region::Heap(arena as u32);
         }
         if self.module.local.contains(&address) {
             return Region::Local;
         }
         if self.module.writable.iter().any(|range| range.contains(&address)) { Region::Static } else { Region::Other }
+    }
+
+    /// Whether an address is where the stack of a thread has a word.
+    pub(crate) fn is_in_stack(&self, thread: u32, address: usize) -> bool {
+        let end = self.stack_end(thread);
+        (end - self.stack_size..end - 7).contains(&address) && address.is_multiple_of(8)
     }
 
     /// Whether an address is just below a stack.
@@ -283,7 +307,7 @@ impl Space {
     /// Allocates for a thread. None if it has no more memory.
     pub(crate) fn allocate(&mut self, size: usize, align: usize, made: Doer) -> Option<usize> {
         let (arena_size, at) = (self.arena_size, made.thread as usize);
-        let first = Self::arena_start(arena_size, at);
+        let first = self.arena_start(at);
         let arena = &mut self.arenas[at];
         if !arena.is_mapped {
             map(first, arena_size).ok()?;

@@ -153,6 +153,7 @@ impl Machine {
         let real = self.stand(thread, real);
         space::put(from.called.stack, &from.stack);
         self.activate(thread);
+        self.tell(thread);
         let mut called = from.called;
         let mut is_first = true;
         let mut reached = None;
@@ -199,7 +200,7 @@ impl Machine {
         let hook = self.hook(called);
         match hook {
             Hook::Load(_) | Hook::Exchange(_) | Hook::Fetch(..) | Hook::CompareValue(_) => {}
-            Hook::CompareExchange(_) => {
+            Hook::CompareExchange { .. } => {
                 let expected = called.arguments[1] as usize;
                 if self.space.region(expected) != space::Region::Stack(thread) {
                     return None;

@@ -9,10 +9,14 @@ impl Machine {
     /// Where a hook was called, in the code of the program: the call itself if it is there, or else the nearest call
     /// below it on the stack.
     pub(crate) fn site(&self, thread: u32, called: Called) -> usize {
-        let at = called.stack + 8 * shim::SAVED;
+        self.site_above(thread, called.stack + 8 * shim::SAVED)
+    }
+
+    /// The nearest call from an address of the stack of a thread on; 0 if there is none.
+    pub(crate) fn site_above(&self, thread: u32, at: usize) -> usize {
         let end = self.space.stack_end(thread);
         let word = |at: usize| space::number(at, 8) as usize;
-        if self.is_loading || at + 8 > end {
+        if self.is_loading || !self.space.is_in_stack(thread, at) {
             return 0;
         }
         let mut words = (at..end).step_by(8).take(512).map(word);

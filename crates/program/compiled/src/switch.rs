@@ -4,6 +4,7 @@
 #![allow(unsafe_code, reason = "stacks are switched, and symbols are looked up")]
 
 use std::ffi::{CStr, CString, c_void};
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
@@ -72,6 +73,7 @@ pub(crate) struct Switch {
     invoke: usize,
     arguments: *const [u64; 6],
     stack: *const usize,
+    told: *mut [usize; 4],
 }
 
 /// What a signal handler needs: signals have no other way to it. This process runs one program and nothing else.
@@ -80,6 +82,7 @@ static FAULT: AtomicUsize = AtomicUsize::new(0);
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 static ADDRESS: AtomicUsize = AtomicUsize::new(0);
 static PLACE: AtomicUsize = AtomicUsize::new(0);
+static TOP: AtomicUsize = AtomicUsize::new(0);
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 static CALLS_BEFORE: AtomicUsize = AtomicUsize::new(0);
 static IDLE: AtomicUsize = AtomicUsize::new(0);
@@ -92,8 +95,9 @@ const MOST_IDLE: usize = 10;
 pub(crate) struct Fault {
     pub(crate) signal: i32,
     pub(crate) address: usize,
-    /// The instruction.
+    /// The instruction, and where the stack ended.
     pub(crate) place: usize,
+    pub(crate) stack: usize,
 }
 
 impl Switch {
@@ -111,7 +115,22 @@ impl Switch {
             invoke: symbol(shim::INVOKE)?,
             arguments: symbol(shim::ARGUMENTS)? as *const [u64; 6],
             stack: symbol(shim::STACK)? as *const usize,
+            told: symbol(shim::TOLD)? as *mut [usize; 4],
         })
+    }
+
+    /// Tells which hooks are of no interest: the notes of calls, if told; and plain accesses of this memory.
+    pub(crate) fn tell(&self, is_quiet: bool, memory: Range<usize>) {
+        // An access has up to 16 bytes.
+        let room = memory.len().saturating_sub(16);
+        // SAFETY: the shim has these words for it.
+        unsafe { self.told.write([is_quiet.into(), memory.start, room, usize::MAX]) };
+    }
+
+    /// The lowest end of the stack since then, as far as notes of calls show it.
+    pub(crate) fn lowest(&self) -> usize {
+        // SAFETY: the shim has this word for it.
+        unsafe { (*self.told)[3] }
     }
 
     /// Lets a thread run up to its next hook: its stack, and what the hook that it is at returns.
@@ -131,7 +150,8 @@ impl Switch {
     }
 
     fn called(&self, hook: u32) -> Called {
-        CALLS.fetch_add(1, Ordering::Relaxed);
+        // Nobody else counts: a signal only reads.
+        CALLS.store(CALLS.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
         // SAFETY: the shim has written both.
         let (arguments, stack) = unsafe { (*self.arguments, *self.stack) };
         Called { hook, arguments, stack }
@@ -156,6 +176,7 @@ impl Switch {
             signal: SIGNAL.load(Ordering::Relaxed),
             address: ADDRESS.load(Ordering::Relaxed),
             place: PLACE.load(Ordering::Relaxed),
+            stack: TOP.load(Ordering::Relaxed),
         }
     }
 }
@@ -187,6 +208,7 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut c
         SIGNAL.store(signal, Ordering::Relaxed);
         ADDRESS.store((*info).si_addr() as usize, Ordering::Relaxed);
         PLACE.store(registers[libc::REG_RIP as usize] as usize, Ordering::Relaxed);
+        TOP.store(registers[libc::REG_RSP as usize] as usize, Ordering::Relaxed);
         registers[libc::REG_RIP as usize] = FAULT.load(Ordering::Relaxed) as i64;
     }
 }

@@ -37,8 +37,11 @@ pub(crate) enum Hook {
     Exchange(u8),
     Fetch(u8, Fetch),
     /// gcc: the address of the expected value is given, and the answer is whether it was there.
-    CompareExchange(u8),
-    /// clang: the expected value is given, and the answer is the old one.
+    CompareExchange {
+        size: u8,
+        is_weak: bool,
+    },
+    /// clang: the expected value is given, and the answer is the old one. Nothing tells whether it is a weak one.
     CompareValue(u8),
     Fence,
     /// It is not supported.
@@ -84,6 +87,25 @@ pub(crate) enum Hook {
     Crashed,
 }
 
+/// A call that waits for no longer than some time.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Timed {
+    /// Which of its arguments is the time.
+    pub(crate) argument: u8,
+    /// What it returns if the time is up.
+    pub(crate) answer: u8,
+}
+
+/// With the error number of POSIX.
+const fn posix(argument: u8) -> Option<Timed> {
+    Some(Timed { argument, answer: 110 })
+}
+
+/// With C11's `thrd_timedout`.
+const fn c11(argument: u8) -> Option<Timed> {
+    Some(Timed { argument, answer: 4 })
+}
+
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Guard {
     Acquire,
@@ -123,7 +145,7 @@ pub(crate) enum Mutex {
     C11Init,
     SpinInit,
     Destroy,
-    Lock,
+    Lock(Option<Timed>),
     TryLock,
     C11TryLock,
     Unlock,
@@ -132,7 +154,7 @@ pub(crate) enum Mutex {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Cond {
     Init,
-    Wait,
+    Wait(Option<Timed>),
     Signal,
     Broadcast,
 }
@@ -141,8 +163,8 @@ pub(crate) enum Cond {
 pub(crate) enum RwLock {
     Init,
     Destroy,
-    Read,
-    Write,
+    Read(Option<Timed>),
+    Write(Option<Timed>),
     TryRead,
     TryWrite,
     Unlock,
@@ -151,7 +173,7 @@ pub(crate) enum RwLock {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Semaphore {
     Init,
-    Wait,
+    Wait(Option<Timed>),
     TryWait,
     Post,
     Value,
@@ -161,6 +183,7 @@ pub(crate) enum Semaphore {
 pub(crate) enum Barrier {
     Init,
     Wait,
+    Destroy,
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -185,7 +208,7 @@ impl Hook {
             Self::Call | Self::Nothing | Self::Crashed => 0,
             Self::Plain { .. } | Self::Fence | Self::Returned | Self::Mutex(_) | Self::Thread(ThreadCall::Current) => 1,
             Self::Load(_) | Self::Range { .. } | Self::VptrUpdate => 2,
-            Self::CompareExchange(_) | Self::CompareValue(_) => 5,
+            Self::CompareExchange { .. } | Self::CompareValue(_) => 5,
             _ => 3,
         }
     }
@@ -256,8 +279,8 @@ fn of_sanitizer() -> Vec<(String, Hook)> {
         for (word, fetch) in fetches {
             add(&format!("fetch_{word}"), Hook::Fetch(size, fetch));
         }
-        add("compare_exchange_strong", Hook::CompareExchange(size));
-        add("compare_exchange_weak", Hook::CompareExchange(size));
+        add("compare_exchange_strong", Hook::CompareExchange { size, is_weak: false });
+        add("compare_exchange_weak", Hook::CompareExchange { size, is_weak: true });
         add("compare_exchange_val", Hook::CompareValue(size));
     }
     hooks
@@ -327,49 +350,54 @@ const OF_LIBC: &[(&str, Hook)] = &[
     ("mtx_init", Hook::Mutex(Mutex::C11Init)),
     ("pthread_mutex_destroy", Hook::Mutex(Mutex::Destroy)),
     ("mtx_destroy", Hook::Mutex(Mutex::Destroy)),
-    ("pthread_mutex_lock", Hook::Mutex(Mutex::Lock)),
-    ("pthread_mutex_timedlock", Hook::Mutex(Mutex::Lock)),
-    ("pthread_mutex_clocklock", Hook::Mutex(Mutex::Lock)),
-    ("mtx_lock", Hook::Mutex(Mutex::Lock)),
-    ("mtx_timedlock", Hook::Mutex(Mutex::Lock)),
+    ("pthread_mutex_lock", Hook::Mutex(Mutex::Lock(None))),
+    ("pthread_mutex_timedlock", Hook::Mutex(Mutex::Lock(posix(1)))),
+    ("pthread_mutex_clocklock", Hook::Mutex(Mutex::Lock(posix(2)))),
+    ("mtx_lock", Hook::Mutex(Mutex::Lock(None))),
+    ("mtx_timedlock", Hook::Mutex(Mutex::Lock(c11(1)))),
     ("pthread_mutex_trylock", Hook::Mutex(Mutex::TryLock)),
     ("mtx_trylock", Hook::Mutex(Mutex::C11TryLock)),
     ("pthread_mutex_unlock", Hook::Mutex(Mutex::Unlock)),
     ("mtx_unlock", Hook::Mutex(Mutex::Unlock)),
     ("pthread_spin_init", Hook::Mutex(Mutex::SpinInit)),
     ("pthread_spin_destroy", Hook::Mutex(Mutex::Destroy)),
-    ("pthread_spin_lock", Hook::Mutex(Mutex::Lock)),
+    ("pthread_spin_lock", Hook::Mutex(Mutex::Lock(None))),
     ("pthread_spin_trylock", Hook::Mutex(Mutex::TryLock)),
     ("pthread_spin_unlock", Hook::Mutex(Mutex::Unlock)),
     ("pthread_cond_init", Hook::Cond(Cond::Init)),
     ("cnd_init", Hook::Cond(Cond::Init)),
     ("pthread_cond_destroy", Hook::Nothing),
     ("cnd_destroy", Hook::Nothing),
-    ("pthread_cond_wait", Hook::Cond(Cond::Wait)),
-    ("pthread_cond_timedwait", Hook::Cond(Cond::Wait)),
-    ("pthread_cond_clockwait", Hook::Cond(Cond::Wait)),
-    ("cnd_wait", Hook::Cond(Cond::Wait)),
-    ("cnd_timedwait", Hook::Cond(Cond::Wait)),
+    ("pthread_cond_wait", Hook::Cond(Cond::Wait(None))),
+    ("pthread_cond_timedwait", Hook::Cond(Cond::Wait(posix(2)))),
+    ("pthread_cond_clockwait", Hook::Cond(Cond::Wait(posix(3)))),
+    ("cnd_wait", Hook::Cond(Cond::Wait(None))),
+    ("cnd_timedwait", Hook::Cond(Cond::Wait(c11(2)))),
     ("pthread_cond_signal", Hook::Cond(Cond::Signal)),
     ("cnd_signal", Hook::Cond(Cond::Signal)),
     ("pthread_cond_broadcast", Hook::Cond(Cond::Broadcast)),
     ("cnd_broadcast", Hook::Cond(Cond::Broadcast)),
     ("pthread_rwlock_init", Hook::RwLock(RwLock::Init)),
     ("pthread_rwlock_destroy", Hook::RwLock(RwLock::Destroy)),
-    ("pthread_rwlock_rdlock", Hook::RwLock(RwLock::Read)),
-    ("pthread_rwlock_wrlock", Hook::RwLock(RwLock::Write)),
+    ("pthread_rwlock_rdlock", Hook::RwLock(RwLock::Read(None))),
+    ("pthread_rwlock_timedrdlock", Hook::RwLock(RwLock::Read(posix(1)))),
+    ("pthread_rwlock_clockrdlock", Hook::RwLock(RwLock::Read(posix(2)))),
+    ("pthread_rwlock_wrlock", Hook::RwLock(RwLock::Write(None))),
+    ("pthread_rwlock_timedwrlock", Hook::RwLock(RwLock::Write(posix(1)))),
+    ("pthread_rwlock_clockwrlock", Hook::RwLock(RwLock::Write(posix(2)))),
     ("pthread_rwlock_tryrdlock", Hook::RwLock(RwLock::TryRead)),
     ("pthread_rwlock_trywrlock", Hook::RwLock(RwLock::TryWrite)),
     ("pthread_rwlock_unlock", Hook::RwLock(RwLock::Unlock)),
     ("sem_init", Hook::Semaphore(Semaphore::Init)),
     ("sem_destroy", Hook::Nothing),
-    ("sem_wait", Hook::Semaphore(Semaphore::Wait)),
-    ("sem_timedwait", Hook::Semaphore(Semaphore::Wait)),
+    ("sem_wait", Hook::Semaphore(Semaphore::Wait(None))),
+    ("sem_timedwait", Hook::Semaphore(Semaphore::Wait(posix(1)))),
+    ("sem_clockwait", Hook::Semaphore(Semaphore::Wait(posix(2)))),
     ("sem_trywait", Hook::Semaphore(Semaphore::TryWait)),
     ("sem_post", Hook::Semaphore(Semaphore::Post)),
     ("sem_getvalue", Hook::Semaphore(Semaphore::Value)),
     ("pthread_barrier_init", Hook::Barrier(Barrier::Init)),
-    ("pthread_barrier_destroy", Hook::Nothing),
+    ("pthread_barrier_destroy", Hook::Barrier(Barrier::Destroy)),
     ("pthread_barrier_wait", Hook::Barrier(Barrier::Wait)),
     ("pthread_key_create", Hook::Key(Key::Create)),
     ("pthread_key_delete", Hook::Key(Key::Delete)),

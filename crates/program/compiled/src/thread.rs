@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 
-use explore::Step;
+use explore::{Chance, Step};
 use rustc_hash::FxHashMap;
 
 use crate::spins::{Look, Stand};
 use crate::switch::Called;
+use crate::symbols::Timed;
 
 /// What is done when a step has been taken.
 #[derive(Copy, Clone, Debug)]
@@ -27,24 +28,30 @@ pub(crate) enum Then {
         result: usize,
         is_c11: bool,
     },
-    Locked {
+    /// A lock is taken.
+    Takes(Lock),
+    Destroys {
         mutex: usize,
     },
+    /// Something may happen without a reason: the choice is made.
+    Chance(Chance, Early),
+    /// It has happened, and shows whether it could.
+    Happened(Early),
     TriedLock {
         mutex: usize,
         busy: u64,
     },
     /// The thread has the turn at a condition variable, and waits.
-    Waits {
-        cond: usize,
-        mutex: usize,
-    },
+    Waits(Waiting),
+    Leaves(Waiting, Chance),
+    Woken,
     Wakes {
         cond: usize,
         all: bool,
     },
     Chosen {
         cond: usize,
+        old: i64,
     },
     OnceBegun {
         once: usize,
@@ -72,6 +79,35 @@ pub(crate) enum Then {
         barrier: usize,
         count: i64,
     },
+}
+
+/// What a thread has when it has taken a lock.
+#[derive(Copy, Clone, Debug)]
+pub(crate) enum Lock {
+    Alone(usize),
+    Reader(usize),
+    /// A unit of a semaphore.
+    Unit,
+}
+
+/// A thread that waits at a condition variable.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Waiting {
+    pub(crate) cond: usize,
+    pub(crate) mutex: usize,
+    /// It becomes 1 when the thread is woken; 0 as long as there is none.
+    pub(crate) token: u32,
+    pub(crate) timed: Option<Timed>,
+}
+
+/// What a chance happens to.
+#[derive(Copy, Clone, Debug)]
+pub(crate) enum Early {
+    /// This compare-exchange.
+    Exchange(Step),
+    /// This step, which takes a lock.
+    Lock(Step, Lock, Timed),
+    Wait(Waiting),
 }
 
 /// Whether a thread can go on.
@@ -104,6 +140,10 @@ pub(crate) struct Thread {
     pub(crate) state: State,
     /// Where its stack ends: it is at a hook.
     pub(crate) stack: usize,
+    /// The lowest end that its stack has had in this execution.
+    pub(crate) lowest: usize,
+    /// Whether something on its stack is known to others, or an atomic. This stays for good.
+    pub(crate) is_stack_known: bool,
     pub(crate) called: Option<Called>,
     /// The steps that the hook needs, and what is done with each.
     pub(crate) queue: VecDeque<(Step, Then)>,
@@ -115,6 +155,11 @@ pub(crate) struct Thread {
     pub(crate) is_freeing: bool,
     /// By step: where it is in the code, and whether it frees.
     pub(crate) sites: Vec<(usize, bool)>,
+    /// Where something has happened without a reason, and how often; and the steps that are such choices.
+    pub(crate) chances: Vec<(Chance, usize, u32)>,
+    pub(crate) chance_steps: Vec<(u32, Chance)>,
+    /// Whether its wait may end because the time is up.
+    pub(crate) has_time: bool,
     /// By step: its calls, if they are kept.
     pub(crate) callers: Vec<Vec<usize>>,
     /// How many steps it has had that are no plain accesses.
@@ -158,12 +203,17 @@ impl Thread {
         Self {
             state: State::Missing,
             stack: 0,
+            lowest: usize::MAX,
+            is_stack_known: false,
             called: None,
             queue: VecDeque::new(),
             answer: 0,
             site: 0,
             is_freeing: false,
             sites: Vec::new(),
+            chances: Vec::new(),
+            chance_steps: Vec::new(),
+            has_time: false,
             callers: Vec::new(),
             counted: 0,
             pending: Vec::new(),
@@ -194,9 +244,13 @@ impl Thread {
     /// Another execution begins.
     pub(crate) fn clear(&mut self) {
         self.state = State::Missing;
+        self.lowest = usize::MAX;
         self.called = None;
         self.queue.clear();
         self.sites.clear();
+        self.chances.clear();
+        self.chance_steps.clear();
+        self.has_time = false;
         self.callers.clear();
         self.counted = 0;
         self.pending.clear();

@@ -221,6 +221,35 @@ impl Relations {
         }
         self.scratch = after;
     }
+
+    /// [`Self::close`] for pairs from each of a set of rows to one column, which is in no row of the set that the column
+    /// reaches.
+    pub(crate) fn close_all(&mut self, relation: usize, from: &[u64], to: usize) {
+        let mut after = std::mem::take(&mut self.scratch);
+        after.clear();
+        after.extend_from_slice(self.row(relation, to));
+        insert(&mut after, to);
+        let of = &mut self.all[relation];
+        if after.len() > of.width {
+            of.widen(after.len().next_power_of_two());
+        }
+        let first = after.iter().position(|&word| word != 0).unwrap_or_default();
+        for row in 0..of.rows {
+            let words = &mut of.words[row * of.width..][..of.width];
+            // A row that reaches the column has all that this one reaches.
+            if has(words, to) || !has(from, row) && !meet(words, from) {
+                continue;
+            }
+            for (at, &more) in after.iter().enumerate().skip(first) {
+                let word = words[at];
+                if more & !word != 0 {
+                    self.trail.push(Old { relation: relation as u32, row: row as u32, at: at as u32, word });
+                    words[at] = word | more;
+                }
+            }
+        }
+        self.scratch = after;
+    }
 }
 
 impl Relations {
@@ -261,6 +290,39 @@ impl Relations {
 #[cfg(test)]
 mod tests {
     use super::Relations;
+
+    /// Random edges of a graph without cycles, a set at a time: by single pairs, and all at once.
+    #[test]
+    fn a_set_closes_as_its_pairs_do() {
+        const COUNT: usize = 200;
+        let mut seed = 1_u64;
+        let mut random = |below: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) as usize % below
+        };
+        let [mut pairs, mut sets] = [(); 2].map(|()| {
+            let mut relations = Relations::default();
+            relations.reserve(1);
+            (0..COUNT).for_each(|_| relations.push_row(0));
+            relations
+        });
+        for _ in 0..400 {
+            let to = random(COUNT);
+            let mut from = Vec::new();
+            (0..random(9)).for_each(|_| super::insert(&mut from, random(to + 1)));
+            super::ones(&from).filter(|&from| from != to).for_each(|from| pairs.close(0, from, to, |_, _| ()));
+            if to / 64 < from.len() {
+                from[to / 64] &= !(1 << (to % 64));
+            }
+            sets.close_all(0, &from, to);
+            for row in 0..COUNT {
+                let columns = |of: &Relations| super::ones(of.row(0, row)).collect::<Vec<_>>();
+                assert_eq!(columns(&pairs), columns(&sets));
+            }
+        }
+        sets.undo(0);
+        assert!((0..COUNT).all(|row| super::ones(sets.row(0, row)).next().is_none()));
+    }
 
     #[test]
     fn what_is_undone_is_as_it_was() {

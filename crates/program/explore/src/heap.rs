@@ -158,6 +158,14 @@ impl Heap {
 }
 
 impl Graph {
+    /// Whether an event, a thread and a place in it, from 0, happens after a moment of another thread. Under a model
+    /// without happens-before, the moment must be among its causes.
+    pub fn is_after(&self, (thread, index): (u32, u32), moment: Moment) -> bool {
+        let which = if self.model().has_races() { HAPPENS } else { CAUSES };
+        let slot = self.threads[thread as usize][index as usize];
+        self.clock(slot as usize, which)[moment.thread as usize] > moment.steps
+    }
+
     /// An access of a location, among the first `events` of the execution, that happens before none of these moments: a
     /// thread, and a place in it, from 0. Under a model without happens-before, its causes count.
     pub fn late_access(&self, location: u32, moments: &[Moment], events: usize) -> Option<(u32, u32)> {

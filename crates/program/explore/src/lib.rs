@@ -59,6 +59,7 @@
 
 mod accesses;
 mod bits;
+mod chance;
 mod execution;
 mod exploration;
 mod graph;
@@ -76,6 +77,7 @@ mod solve;
 mod trace;
 
 pub use accesses::Access;
+pub use chance::Chance;
 pub use execution::Execution;
 pub use exploration::{Counts, Ending, Exploration, Run};
 pub use graph::{Graph, Source};

@@ -23,7 +23,7 @@
 //! `OUT` with `IN` and `OUT_FENCES` with `IN_FENCES`. A pair of writes in no order joins nothing, so a cycle is a
 //! refusal, and a graph without a cycle in which all pairs that matter are ordered is consistent.
 
-use crate::bits::{insert, ones, unite};
+use crate::bits::{insert, unite};
 use crate::graph::{Graph, HAPPENS, NONE, NOTHING, REACH, ROWS, last_within, less, sets};
 use crate::program::Step;
 
@@ -345,17 +345,28 @@ impl Graph {
     /// Adds edges from all nodes of a set. False if this closes a cycle. (An edge from a node to itself comes from an
     /// rmw, which reads what its write overwrites, and is none.)
     fn link_all(&mut self, from: &[u64], to: u32) -> bool {
-        for from in ones(from) {
-            if from == to as usize {
-                continue;
-            }
-            if self.relations.has(REACH, to as usize, from) {
-                return false;
-            }
-            self.relations.close(REACH, from, to as usize, |_, _| ());
+        let to = to as usize;
+        let reached = self.relations.row(REACH, to);
+        if from.iter().zip(reached).enumerate().any(|(at, (from, word))| from & word & !of_word(to, at) != 0) {
+            return false;
         }
+        if self.relations.is_small(REACH) {
+            let from = from.first().map_or(0, |word| word & !of_word(to, 0));
+            self.relations.close_words(REACH, from, to, |_, _| ());
+            return true;
+        }
+        let mut from = from.to_vec();
+        if let Some(word) = from.get_mut(to / 64) {
+            *word &= !of_word(to, to / 64);
+        }
+        self.relations.close_all(REACH, &from, to);
         true
     }
+}
+
+/// The bit of a number, if it is in this word of a row.
+fn of_word(number: usize, at: usize) -> u64 {
+    if number / 64 == at { 1 << (number % 64) } else { 0 }
 }
 
 fn next(updaters: &[u32], write: usize) -> Option<usize> {

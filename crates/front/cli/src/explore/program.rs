@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use compiled::{COMPILE_FLAGS, CodePlace, Compiled, LINK_FLAGS, ProgramVerdict, Selection, Setup};
-use explore::Model;
+use explore::{Model, Omitted};
+use history::visible;
 use serde_json::{Value, json};
 
 use super::{FALSE, INCOMPLETE, strategy, tell};
@@ -87,6 +88,8 @@ fn setup(flags: &Explore, model: Model) -> Setup {
         stack: flags.stack as usize * 1024,
         heap: (flags.heap as usize) << 20,
         leaks: flags.leaks,
+        spurious: flags.spurious,
+        timeouts: flags.timeouts,
         arguments: flags.args.split_whitespace().map(str::to_owned).collect(),
         ..Setup::new(model)
     }
@@ -99,40 +102,46 @@ fn count(number: u64, what: &str) -> String {
 /// The verdict in words.
 fn shown(file: &str, model: Model, verdict: &ProgramVerdict) -> String {
     let executions = count(verdict.executions, "execution");
-    let mut text = format!("{file}: {model}: ");
+    let mut text = format!("{}: {model}: ", visible(file));
     if let Some(refused) = &verdict.refused {
-        let _ = writeln!(text, "refused: {refused}");
+        let _ = writeln!(text, "refused: {}", visible(refused));
         return text;
     }
     if let Some(finding) = &verdict.finding {
-        let _ = writeln!(text, "{}", finding.message);
+        let _ = writeln!(text, "{}", visible(&finding.message));
         for place in &finding.places {
-            let _ = writeln!(text, "  {place}");
+            let _ = writeln!(text, "  {}", visible(&place.to_string()));
         }
         let _ = write!(text, "after {executions} without a finding");
         if let Some(seed) = verdict.seed {
             let _ = write!(text, "; seed {seed}");
         }
         text.push('\n');
-        text.push_str(&verdict.lanes);
+        verdict.lanes.lines().for_each(|line| text.extend([visible(line).as_ref(), "\n"]));
         if let Some(token) = &verdict.token {
             let _ = writeln!(text, "replay: {token}");
         }
         return text;
     }
     if verdict.is_complete {
-        let _ = writeln!(text, "no finding in all {executions}");
+        let _ = write!(text, "no finding in all {executions}");
     } else {
         let _ = write!(text, "no finding in {executions}, which are not all");
         if verdict.bounded > 0 {
             let _ = write!(text, "; {} more reached --max-steps", verdict.bounded);
         }
         if let Some(reason) = &verdict.reason {
-            let _ = write!(text, "; {reason}");
+            let _ = write!(text, "; {}", visible(reason));
         }
-        text.push('\n');
     }
+    let _ = writeln!(text, "{}", omitted(verdict));
     text
+}
+
+/// What was left out, and could have led to a finding.
+fn omitted(verdict: &ProgramVerdict) -> Omitted {
+    let &ProgramVerdict { spurious_failures, spurious_wakes, timeouts, .. } = verdict;
+    Omitted { spurious_failures, spurious_wakes, timeouts, ..Omitted::default() }
 }
 
 /// The verdict as a line of `--json`.
@@ -178,6 +187,11 @@ fn line(file: &str, model: Model, verdict: &ProgramVerdict, time: Duration) -> S
         "seed": verdict.seed,
         "refused": verdict.refused,
         "reason": verdict.reason,
+        "omitted": {
+            "spurious_failures": verdict.spurious_failures,
+            "spurious_wakes": verdict.spurious_wakes,
+            "timeouts": verdict.timeouts,
+        },
         "micros": u64::try_from(time.as_micros()).unwrap_or(u64::MAX),
     }))
 }

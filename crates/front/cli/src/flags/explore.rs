@@ -78,8 +78,8 @@ pub(crate) struct Explore {
     #[arg(long)]
     pub(crate) liveness: bool,
 
-    /// How often a weak compare-exchange may fail without a reason: at each place in the code of a thread, in an
-    /// execution. With 0 it is taken as a strong one, and the answer says so
+    /// How often a weak compare-exchange may fail, and in a program a wait for a condition variable may end, without a
+    /// reason: at each place in the code of a thread, in an execution. The answer says if it could have been more often
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub(crate) spurious: u32,
 
@@ -122,6 +122,12 @@ pub(crate) struct Explore {
     #[arg(long, value_name = "MIB", default_value = "64", value_parser = clap::value_parser!(u32).range(1..=4096))]
     #[arg(help_heading = OF_PROGRAM)]
     pub(crate) heap: u32,
+
+    /// How often the time of a wait may run out (`pthread_cond_timedwait` and the like): at each place in the code of a
+    /// thread, in an execution. With 0 it never does
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(0..=1000))]
+    #[arg(help_heading = OF_PROGRAM)]
+    pub(crate) timeouts: u32,
 
     /// Memory that is left when all threads of a program have finished is a finding
     #[arg(long, help_heading = OF_PROGRAM)]

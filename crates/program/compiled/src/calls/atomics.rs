@@ -1,12 +1,12 @@
 //! Atomic operations.
 
-use explore::{Integer, Order, Step, Update, Value};
+use explore::{Chance, Integer, Order, Step, Update, Value};
 
 use crate::machine::{Flow, Machine};
 use crate::space::{self, Region, cut};
 use crate::switch::Called;
 use crate::symbols::{Fetch, Hook, order};
-use crate::thread::{State, Then};
+use crate::thread::{Early, State, Then};
 
 impl Machine {
     pub(crate) fn atomic(&mut self, thread: u32, hook: Hook, called: Called) -> Flow {
@@ -23,7 +23,7 @@ impl Machine {
         | Hook::Store(size)
         | Hook::Exchange(size)
         | Hook::Fetch(size, _)
-        | Hook::CompareExchange(size)
+        | Hook::CompareExchange { size, .. }
         | Hook::CompareValue(size)) = hook
         else {
             return Flow::Wait;
@@ -52,7 +52,7 @@ impl Machine {
             }
             _ => {
                 let mut expected = cut(two as i64, size);
-                if let Hook::CompareExchange(_) = hook {
+                if let Hook::CompareExchange { .. } = hook {
                     if self.wrong(thread, two as usize, size.into()) {
                         return Flow::Wait;
                     }
@@ -62,12 +62,17 @@ impl Machine {
                 rmw(Update::CompareExchange { expected, new: cut(three as i64, size) }, order(four), order(five))
             }
         };
-        self.look(thread, step);
+        // clang does not tell which exchanges are weak.
+        self.takes_as_strong |= matches!(hook, Hook::CompareValue(_));
+        let is_weak = matches!(hook, Hook::CompareExchange { is_weak: true, .. });
+        if !is_weak || !self.may_happen(thread, Chance::Fails, Early::Exchange(step)) {
+            self.look(thread, step);
+        }
         Flow::Answer(self.threads[thread as usize].answer)
     }
 
     /// Asks for a step that may be the one that a loop waits at.
-    fn look(&mut self, thread: u32, step: Step) {
+    pub(crate) fn look(&mut self, thread: u32, step: Step) {
         let is_first = !self.is_flat && self.threads[thread as usize].queue.is_empty();
         let waits = if is_first { self.is_waiting(thread, step) } else { None };
         self.ask(thread, step, Then::Answer);
@@ -86,6 +91,10 @@ impl Machine {
             self.refuse(format!("misaligned atomic of {size} bytes"), site);
             return None;
         }
+        if let Some(location) = self.places.location(address, size) {
+            return Some(location);
+        }
+        self.knows_stack(address);
         let is_own = !self.is_flat && matches!(self.space.region(address), Region::Stack(_) | Region::Heap(_));
         match self.places.marked(address, size, is_own) {
             Ok(location) => {
@@ -105,7 +114,7 @@ impl Machine {
     pub(crate) fn answer(&mut self, called: Called, value: Value) -> u64 {
         let [_, expected, ..] = called.arguments;
         match self.hook(called) {
-            Hook::CompareExchange(size) => {
+            Hook::CompareExchange { size, .. } => {
                 let value = cut(value, size);
                 let is_there = value == space::number(expected as usize, size);
                 if !is_there {

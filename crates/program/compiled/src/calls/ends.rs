@@ -45,8 +45,13 @@ impl Machine {
     pub(crate) fn crash(&mut self, thread: u32) {
         let fault = Switch::fault();
         let of = &self.threads[thread as usize];
-        // A place in a library says less than the last call of the program.
-        let site = if self.space.is_code(fault.place) { fault.place + 1 } else { of.site };
+        // A place in a library, or in nothing, says less than the last call of the program.
+        let last = of.site;
+        let site = if self.space.is_code(fault.place) {
+            fault.place + 1
+        } else {
+            Some(self.site_above(thread, fault.stack)).filter(|&site| site != 0).unwrap_or(last)
+        };
         let me = Doer { site, ..self.doer(thread) };
         if fault.signal == libc::SIGALRM {
             let message = format!("no step for 10 s in thread {thread}");

@@ -4,7 +4,7 @@
 
 use crate::finding::DefectKind;
 use crate::machine::{Flow, Machine};
-use crate::space::{self, Region};
+use crate::space::{self, Doer, Region};
 use crate::switch::{self, Called};
 use crate::symbols::Memory;
 
@@ -30,7 +30,7 @@ impl Machine {
                 if !two.is_power_of_two() {
                     return Flow::Answer(EINVAL);
                 }
-                let made = self.doer(thread);
+                let made = self.maker(thread);
                 let Some(address) = self.space.allocate(three, two, made) else { return Flow::Answer(ENOMEM) };
                 self.access(thread, one, 8, true);
                 space::put_number(one, 8, address as i64);
@@ -81,9 +81,15 @@ impl Machine {
 
     fn allocated(&mut self, thread: u32, size: Option<usize>, align: usize) -> Flow {
         self.threads[thread as usize].forget_looks();
-        let made = self.doer(thread);
+        let made = self.maker(thread);
         let address = size.and_then(|size| self.space.allocate(size, align.max(1).next_power_of_two(), made));
         Flow::Answer(address.unwrap_or_default() as u64)
+    }
+
+    /// Who allocates now: after all the steps that the thread has asked for.
+    fn maker(&self, thread: u32) -> Doer {
+        let me = self.doer(thread);
+        Doer { steps: me.steps + self.threads[thread as usize].queue.len() as u32, ..me }
     }
 
     fn freed(&mut self, thread: u32, address: usize) -> Flow {

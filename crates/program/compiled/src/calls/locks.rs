@@ -1,4 +1,4 @@
-//! Locks, condition variables, semaphores, barriers, and what is done once. The first word of each is its location.
+//! Locks, semaphores, barriers, and what is done once. The first word of each is its location.
 
 use explore::{Await, Comparison, Order, Step, Update};
 
@@ -6,8 +6,8 @@ use crate::finding::DefectKind;
 use crate::machine::{Flow, Machine, MutexKind};
 use crate::space;
 use crate::switch::Called;
-use crate::symbols::{Barrier, Cond, Guard, Mutex, RwLock, Semaphore};
-use crate::thread::{Return, Then};
+use crate::symbols::{Barrier, Guard, Mutex, RwLock, Semaphore};
+use crate::thread::{Lock, Return, Then};
 
 const EAGAIN: i32 = 11;
 const EBUSY: u64 = 16;
@@ -21,6 +21,10 @@ const LAST: u64 = -1_i64 as u64;
 const KIND: usize = 16;
 
 const NO_WRITER: Await = Await { mask: -1, comparison: Comparison::GreaterOrEqual, value: 0 };
+/// What a mutex is after it was destroyed. Other values are 0 and the thread that has it, by its number from 1.
+const DESTROYED: i64 = 1 << 20;
+/// A mutex that nobody has. A thread that waits for one that was destroyed goes on, and is told.
+const FREE: Await = Await { mask: DESTROYED - 1, comparison: Comparison::Equal, value: 0 };
 const POSITIVE: Await = Await { mask: -1, comparison: Comparison::Greater, value: 0 };
 
 const fn exchange(expected: i64, new: i64) -> Update {
@@ -28,13 +32,28 @@ const fn exchange(expected: i64, new: i64) -> Update {
 }
 
 impl Machine {
-    fn update(&mut self, thread: u32, location: u32, order: Order, update: Update, until: Option<Await>, then: Then) {
+    pub(crate) fn update(
+        &mut self,
+        thread: u32,
+        location: u32,
+        order: Order,
+        update: Update,
+        until: Option<Await>,
+        then: Then,
+    ) {
         let step = Step::Rmw { location, order, failure: Order::Relaxed, update, until };
         self.ask(thread, step, then);
     }
 
-    fn write(&mut self, thread: u32, location: u32, order: Order, value: i64) {
+    pub(crate) fn write(&mut self, thread: u32, location: u32, order: Order, value: i64) {
         self.ask(thread, Step::Write { location, order, value }, Then::Nothing);
+    }
+
+    /// What takes a mutex. None if it is none.
+    pub(crate) fn locking(&mut self, thread: u32, mutex: usize) -> Option<Step> {
+        let location = self.marked(thread, mutex, 4)?;
+        let update = exchange(0, i64::from(thread) + 1);
+        Some(Step::Rmw { location, order: Order::Acquire, failure: Order::Relaxed, update, until: Some(FREE) })
     }
 
     fn mutex_kind(&self, mutex: usize) -> MutexKind {
@@ -66,10 +85,11 @@ impl Machine {
                 if held.is_some() {
                     return self.misuse(thread, "a mutex is destroyed that is locked");
                 }
-                self.write(thread, location, Order::NonAtomic, 0);
+                let step = Step::Read { location, order: Order::NonAtomic, until: None };
+                self.ask(thread, step, Then::Destroys { mutex });
                 Flow::Answer(0)
             }
-            Mutex::Lock | Mutex::TryLock | Mutex::C11TryLock => {
+            Mutex::Lock(_) | Mutex::TryLock | Mutex::C11TryLock => {
                 let kind = self.mutex_kind(mutex);
                 if let Some(held) = held {
                     match (kind, call) {
@@ -77,16 +97,16 @@ impl Machine {
                             self.threads[thread as usize].held[held].1 += 1;
                             return Flow::Answer(0);
                         }
-                        (MutexKind::Checking, Mutex::Lock) => return Flow::Answer(EDEADLK),
+                        (MutexKind::Checking, Mutex::Lock(_)) => return Flow::Answer(EDEADLK),
                         _ => {}
                     }
                 }
-                let update = exchange(0, i64::from(thread) + 1);
-                if call == Mutex::Lock {
-                    let (until, then) = (Some(Await::equal(0)), Then::Locked { mutex });
-                    self.update(thread, location, Order::Acquire, update, until, then);
-                    return Flow::Answer(0);
+                if let Mutex::Lock(timed) = call {
+                    let Some(step) = self.locking(thread, mutex) else { return Flow::Wait };
+                    self.take_lock(thread, step, Lock::Alone(mutex), timed);
+                    return Flow::Answer(self.threads[thread as usize].answer);
                 }
+                let update = exchange(0, i64::from(thread) + 1);
                 let busy = if call == Mutex::TryLock { EBUSY } else { BUSY };
                 self.update(thread, location, Order::Acquire, update, None, Then::TriedLock { mutex, busy });
                 Flow::Answer(self.threads[thread as usize].answer)
@@ -109,44 +129,26 @@ impl Machine {
         }
     }
 
-    fn misuse(&mut self, thread: u32, message: &str) -> Flow {
+    pub(crate) fn misuse(&mut self, thread: u32, message: &str) -> Flow {
         let me = self.doer(thread);
         self.find(DefectKind::Misuse, format!("misuse: {message}"), vec![me]);
         Flow::Wait
     }
 
-    /// What is done with a condition variable is in one order: its word is counted up each time.
-    pub(crate) fn condition(&mut self, thread: u32, call: Cond, [cond, mutex, ..]: [u64; 6]) -> Flow {
-        let (cond, mutex) = (cond as usize, mutex as usize);
-        let Some(location) = self.marked(thread, cond, 4) else { return Flow::Wait };
-        let then = match call {
-            Cond::Init => {
-                self.write(thread, location, Order::NonAtomic, 0);
-                return Flow::Answer(0);
-            }
-            Cond::Wait if self.threads[thread as usize].held.iter().all(|(held, _)| *held != mutex) => {
-                return self.misuse(thread, "a thread waits that has not locked the mutex");
-            }
-            Cond::Wait => Then::Waits { cond, mutex },
-            Cond::Signal => Then::Wakes { cond, all: false },
-            Cond::Broadcast => Then::Wakes { cond, all: true },
-        };
-        self.update(thread, location, Order::Relaxed, Update::Add(1), None, then);
-        Flow::Answer(0)
-    }
-
     pub(crate) fn rw_lock(&mut self, thread: u32, call: RwLock, lock: usize) -> Flow {
         let Some(location) = self.marked(thread, lock, 4) else { return Flow::Wait };
         let me = i64::from(thread);
+        let taking = |update, until| {
+            let (order, failure) = (Order::Acquire, Order::Relaxed);
+            Step::Rmw { location, order, failure, update, until: Some(until) }
+        };
         match call {
             RwLock::Init | RwLock::Destroy => self.write(thread, location, Order::NonAtomic, 0),
-            RwLock::Read => {
-                self.threads[thread as usize].read_held.push(lock);
-                self.update(thread, location, Order::Acquire, Update::Add(1), Some(NO_WRITER), Then::Nothing);
+            RwLock::Read(timed) => {
+                self.take_lock(thread, taking(Update::Add(1), NO_WRITER), Lock::Reader(lock), timed);
             }
-            RwLock::Write => {
-                let (update, until) = (exchange(0, -1 - me), Some(Await::equal(0)));
-                self.update(thread, location, Order::Acquire, update, until, Then::Locked { mutex: lock });
+            RwLock::Write(timed) => {
+                self.take_lock(thread, taking(exchange(0, -1 - me), Await::equal(0)), Lock::Alone(lock), timed);
             }
             RwLock::TryRead => {
                 let step = Step::Read { location, order: Order::Relaxed, until: None };
@@ -171,7 +173,7 @@ impl Machine {
                 }
             }
         }
-        Flow::Answer(0)
+        Flow::Answer(self.threads[thread as usize].answer)
     }
 
     pub(crate) fn semaphore(&mut self, thread: u32, call: Semaphore, [semaphore, two, three, ..]: [u64; 6]) -> Flow {
@@ -179,8 +181,11 @@ impl Machine {
         let Some(location) = self.marked(thread, lock, 4) else { return Flow::Wait };
         match call {
             Semaphore::Init => self.write(thread, location, Order::NonAtomic, i64::from(three as u32)),
-            Semaphore::Wait => {
-                self.update(thread, location, Order::Acquire, Update::Sub(1), Some(POSITIVE), Then::Nothing);
+            Semaphore::Wait(timed) => {
+                let (order, failure, update) = (Order::Acquire, Order::Relaxed, Update::Sub(1));
+                let step = Step::Rmw { location, order, failure, update, until: Some(POSITIVE) };
+                self.take_lock(thread, step, Lock::Unit, timed);
+                return Flow::Answer(self.threads[thread as usize].answer);
             }
             Semaphore::Post => self.update(thread, location, Order::Release, Update::Add(1), None, Then::Nothing),
             Semaphore::TryWait | Semaphore::Value => {
@@ -201,6 +206,12 @@ impl Machine {
         match call {
             Barrier::Init => {
                 self.barriers.insert(barrier, i64::from(count as u32));
+                self.write(thread, location, Order::NonAtomic, 0);
+            }
+            Barrier::Destroy => {
+                if self.barriers.remove(&barrier).is_none() {
+                    return self.misuse(thread, "a barrier is destroyed that was not initialised");
+                }
                 self.write(thread, location, Order::NonAtomic, 0);
             }
             Barrier::Wait => {
@@ -266,24 +277,36 @@ impl Machine {
     /// What follows a step of a lock.
     pub(crate) fn lock_then(&mut self, thread: u32, then: Then, value: i64) {
         match then {
-            Then::Locked { mutex } => self.threads[thread as usize].held.push((mutex, 1)),
+            Then::Takes(_) | Then::TriedLock { .. } if value == DESTROYED => {
+                self.misuse(thread, "a mutex is used that was destroyed");
+            }
+            Then::Takes(lock) => {
+                let of = &mut self.threads[thread as usize];
+                of.has_time = false;
+                match lock {
+                    Lock::Alone(mutex) => of.held.push((mutex, 1)),
+                    Lock::Reader(lock) => of.read_held.push(lock),
+                    Lock::Unit => {}
+                }
+            }
+            Then::Woken => self.threads[thread as usize].has_time = false,
+            Then::Destroys { .. } if value == DESTROYED => {
+                self.misuse(thread, "a mutex is destroyed twice");
+            }
+            Then::Destroys { .. } if value != 0 => {
+                self.misuse(thread, "a mutex is destroyed that is locked");
+            }
+            Then::Destroys { mutex } => {
+                if let Some(location) = self.marked(thread, mutex, 4) {
+                    self.write(thread, location, Order::NonAtomic, DESTROYED);
+                }
+            }
             Then::TriedLock { mutex, busy } => {
                 self.set_answer(thread, if value == 0 { 0 } else { busy });
                 if value == 0 {
                     self.threads[thread as usize].held.push((mutex, 1));
                 }
             }
-            Then::Waits { cond, mutex } => self.wait(thread, cond, mutex),
-            Then::Wakes { cond, all } => {
-                let count = self.waiting.get(&cond).map_or(0, Vec::len);
-                match count {
-                    0 => {}
-                    1 => self.wake(thread, cond, 0),
-                    _ if all => (0..count).for_each(|_| self.wake(thread, cond, 0)),
-                    _ => self.ask(thread, Step::Choice(count as u32), Then::Chosen { cond }),
-                }
-            }
-            Then::Chosen { cond } => self.wake(thread, cond, value as usize),
             Then::OnceBegun { once, function } if value == 0 => {
                 let stack = self.invoke(thread, function, 0, Return::Once(once));
                 self.threads[thread as usize].enters = Some(stack);
@@ -341,28 +364,5 @@ impl Machine {
         let new = if is_semaphore { seen - 1 } else { seen + 1 };
         let then = Then::TriedUpdate { lock, seen, is_semaphore };
         self.update(thread, location, Order::Acquire, exchange(seen, new), None, then);
-    }
-
-    /// A thread has its place among those that wait. It gives the mutex back, waits for its token, and takes the mutex.
-    fn wait(&mut self, thread: u32, cond: usize, mutex: usize) {
-        let of = &mut self.threads[thread as usize];
-        of.tokens += 1;
-        let number = of.tokens;
-        of.held.retain(|(held, _)| *held != mutex);
-        let token = self.places.token(thread, number);
-        self.waiting.entry(cond).or_default().push(token);
-        let Some(location) = self.marked(thread, mutex, 4) else { return };
-        self.write(thread, location, Order::Release, 0);
-        let until = Some(Await::equal(1));
-        self.ask(thread, Step::Read { location: token, order: Order::Acquire, until }, Then::Nothing);
-        let update = exchange(0, i64::from(thread) + 1);
-        let (until, then) = (Some(Await::equal(0)), Then::Locked { mutex });
-        self.update(thread, location, Order::Acquire, update, until, then);
-    }
-
-    fn wake(&mut self, thread: u32, cond: usize, at: usize) {
-        let Some(waiting) = self.waiting.get_mut(&cond).filter(|waiting| at < waiting.len()) else { return };
-        let token = waiting.remove(at);
-        self.write(thread, token, Order::Release, 1);
     }
 }

@@ -1,6 +1,8 @@
 //! What a hook does, by the kind of the function that is called.
 
 mod atomics;
+mod chances;
+mod condition;
 mod ends;
 mod heap;
 mod locks;
@@ -14,6 +16,7 @@ use crate::space;
 use crate::switch::Called;
 use crate::symbols::{Hook, Time};
 use crate::thread::Then;
+use chances::START;
 
 impl Machine {
     /// What the hook does that a thread is at.
@@ -46,7 +49,7 @@ impl Machine {
             | Hook::Store(_)
             | Hook::Exchange(_)
             | Hook::Fetch(..)
-            | Hook::CompareExchange(_)
+            | Hook::CompareExchange { .. }
             | Hook::CompareValue(_)
             | Hook::Fence => self.atomic(thread, hook, called),
             Hook::Copy { compares } => {
@@ -138,7 +141,6 @@ impl Machine {
 
     /// A clock: it goes on by a millisecond each time that a thread asks.
     fn time(&mut self, thread: u32, call: Time, [one, two, ..]: [u64; 6]) -> Flow {
-        const START: u64 = 1_000_000_000;
         let ticks = self.tick(thread);
         let (seconds, millis) = (START + ticks / 1000, ticks % 1000);
         match call {
@@ -171,6 +173,11 @@ impl Machine {
                 }
             }
             Then::Spawned { .. } | Then::Joined { .. } => self.thread_then(thread, then),
+            Then::Chance(chance, early) => self.chance(thread, chance, early, value == 1),
+            Then::Happened(early) => self.happened(thread, early, value),
+            Then::Waits(_) | Then::Leaves(..) | Then::Wakes { .. } | Then::Chosen { .. } => {
+                self.condition_then(thread, then, value);
+            }
             _ => self.lock_then(thread, then, value),
         }
     }

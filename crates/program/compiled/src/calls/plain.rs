@@ -39,18 +39,28 @@ impl Machine {
     }
 
     /// Tells what is wrong with an access, if something is.
+    #[inline]
     pub(crate) fn wrong(&mut self, thread: u32, address: usize, size: usize) -> bool {
-        let me = self.doer(thread);
-        if let Region::Stack(other) = self.space.region(address)
-            && other != thread
-        {
-            let has_ended = self.threads.get(other as usize).is_none_or(crate::thread::Thread::has_ended);
-            if has_ended {
-                let message = format!("use after free: the stack of thread {other}, which has ended");
-                self.find(DefectKind::UseAfterFree, message, vec![me]);
-            }
-            return has_ended;
+        match self.space.region(address) {
+            Region::Stack(other) if other != thread => self.is_of_ended(thread, other),
+            Region::Low | Region::Heap(_) => self.is_wrong(thread, address, size),
+            _ => false,
         }
+    }
+
+    /// Whether a stack is that of a thread that has ended.
+    fn is_of_ended(&mut self, thread: u32, other: u32) -> bool {
+        let has_ended = self.threads.get(other as usize).is_none_or(crate::thread::Thread::has_ended);
+        if has_ended {
+            let me = self.doer(thread);
+            let message = format!("use after free: the stack of thread {other}, which has ended");
+            self.find(DefectKind::UseAfterFree, message, vec![me]);
+        }
+        has_ended
+    }
+
+    fn is_wrong(&mut self, thread: u32, address: usize, size: usize) -> bool {
+        let me = self.doer(thread);
         let Some(wrong) = self.space.wrong(address, size) else { return false };
         match wrong {
             Wrong::Null => self.find(DefectKind::Null, format!("null pointer: the address is {address:#x}"), vec![me]),
@@ -70,13 +80,25 @@ impl Machine {
     fn is_own(&mut self, thread: u32, address: usize, size: usize) -> Option<bool> {
         match self.space.region(address) {
             Region::Stack(owner) | Region::Heap(owner) => {
-                if owner != thread && !self.is_flat && self.places.share(address, size) {
-                    return None;
+                if owner != thread && !self.is_flat {
+                    self.knows_stack(address);
+                    if self.places.share(address, size) {
+                        return None;
+                    }
                 }
                 Some(true)
             }
             Region::Static => Some(false),
             Region::Low | Region::Local | Region::Other => None,
+        }
+    }
+
+    /// If memory is on a stack, others know of it, or will.
+    pub(crate) fn knows_stack(&mut self, address: usize) {
+        if let Region::Stack(owner) = self.space.region(address)
+            && let Some(of) = self.threads.get_mut(owner as usize)
+        {
+            of.is_stack_known = true;
         }
     }
 

@@ -6,7 +6,7 @@ use compiled::{Compiled, ProgramVerdict, Selection, Setup, explore};
 use explore::{Model, Strategy};
 
 /// A program in C, compiled with these flags. None if there is no compiler.
-fn compiled(name: &str, code: &str, flags: &[&str]) -> Option<Compiled> {
+pub(crate) fn compiled(name: &str, code: &str, flags: &[&str]) -> Option<Compiled> {
     if !crate::has_command("cc") || !crate::has_command("c++") {
         println!("skipped: there is no C or C++ compiler");
         return None;
@@ -18,11 +18,11 @@ fn compiled(name: &str, code: &str, flags: &[&str]) -> Option<Compiled> {
     Some(Compiled::new(&[file], &flags).unwrap())
 }
 
-const START: &str = "#include <assert.h>\n#include <pthread.h>\n#include <semaphore.h>\n#include <stdatomic.h>\n\
+pub(crate) const START: &str = "#include <assert.h>\n#include <errno.h>\n#include <pthread.h>\n#include <semaphore.h>\n#include <stdatomic.h>\n\
                      #include <stdlib.h>\n#include <string.h>\n#include <stdint.h>\n";
 
 /// Two threads that run `one` and `two`, and what `main` does then.
-fn threads(code: &str, then: &str) -> String {
+pub(crate) fn threads(code: &str, then: &str) -> String {
     format!(
         "{START}{code}\nint main(void) {{ pthread_t s, t; pthread_create(&s, 0, one, 0); \
          pthread_create(&t, 0, two, 0); \
@@ -196,6 +196,82 @@ fn memory_is_as_at_first_in_each_execution() {
         void *one(void *p) { atomic_fetch_add(&x, 1); mine++; assert(mine == 4); return p; }
         void *two(void *p) { return one(p); }";
     expect_count(&threads(code, "assert(++calls == 1 && !kept); kept = malloc(9); assert(!kept[8]); kept[8] = 1;"), 2);
+}
+
+#[test]
+fn memory_of_another_thread_is_used_after_it_was_allocated() {
+    let publish = |order: &str| {
+        format!(
+            "_Atomic(int *) at; int value;
+            void *one(void *p) {{ atomic_store_explicit(&at, malloc(4), memory_order_{order}); return p; }}
+            void *two(void *p) {{ int *q = atomic_load_explicit(&at, memory_order_acquire);
+                if (q) {{ *q = 1; value = *q; }} return p; }}"
+        )
+    };
+    expect("race", &threads(&publish("relaxed"), ""));
+    expect_count(&threads(&publish("release"), ""), 2);
+}
+
+#[test]
+fn locks_that_were_destroyed_are_not_used() {
+    let code = "pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; void *two(void *p) { return p; }
+        void *one(void *p) { pthread_mutex_lock(&m); return p; }";
+    expect("misuse", &threads(code, "pthread_mutex_destroy(&m);"));
+    let code = code.replace("return p; }", "pthread_mutex_unlock(&m); return p; }").replacen(
+        "pthread_mutex_unlock(&m);",
+        "",
+        1,
+    );
+    let twice = "pthread_mutex_destroy(&m); pthread_mutex_lock(&m);";
+    expect("misuse", &threads(&code, twice));
+    expect_count(&threads(&code, "pthread_mutex_destroy(&m); pthread_mutex_init(&m, 0); pthread_mutex_lock(&m);"), 1);
+}
+
+/// The cost of a program is in proportion to its length: nothing is run again for each of its reads.
+#[test]
+fn a_program_of_twice_the_length_costs_twice_as_much() {
+    let cost = |count: u32| {
+        let code = format!(
+            "atomic_int own[2], x; void *go(long i) {{
+            for (int k = 0; k < {count}; k++) {{ atomic_store(&own[i], k); atomic_load(&own[i]); }}
+            atomic_store(&x, i); atomic_load(&x); return 0; }}
+            void *one(void *p) {{ return go(0); }} void *two(void *p) {{ return go(1); }}"
+        );
+        let setup = Setup { max_steps: 10_000, ..setup() };
+        verdict(&threads(&code, ""), &setup).map(|verdict| {
+            assert_eq!((verdict.executions, verdict.is_complete), (3, true), "{verdict:#?}");
+            verdict.hooks
+        })
+    };
+    let (Some(short), Some(long)) = (cost(300), cost(600)) else { return };
+    assert!(long <= 2 * short, "{short} and {long} hooks");
+}
+
+#[test]
+fn a_frame_that_is_larger_than_the_stack_overflows_it() {
+    let code =
+        "long sum; void *one(void *p) { char room[4000000]; memset(room, 1, sizeof room); sum = room[9]; return p; }
+        void *two(void *p) { return p; }";
+    expect("stack overflow", &threads(code, ""));
+    let small = Setup { stack: 8 << 20, ..setup() };
+    let Some(verdict) = verdict(&threads(code, ""), &small) else { return };
+    assert_eq!((verdict.finding, verdict.is_complete), (None, true));
+}
+
+#[test]
+fn a_call_of_nothing_has_the_line_of_its_caller() {
+    let code = "void (*f)(void); void *one(void *p) { f(); return p; } void *two(void *p) { return p; }";
+    expect("crash", &threads(code, ""));
+}
+
+#[test]
+fn a_program_that_goes_on_for_ever_is_given_up() {
+    let code = "int n; void *one(void *p) { for (;;) n++; return p; } void *two(void *p) { return p; }";
+    let short = Setup { timeout: std::time::Duration::from_secs(1), ..setup() };
+    let Some(found) = verdict(&threads(code, ""), &short) else { return };
+    let reason = found.reason.clone().unwrap();
+    assert!(reason.contains("the time is up in thread 1, at ") && reason.contains("program.c:"), "{found:#?}");
+    assert_eq!((found.is_complete, found.finding), (false, None));
 }
 
 #[test]

@@ -99,6 +99,11 @@ pub struct Builder {
     /// How often a weak compare-exchange may fail without a reason: at each place in the code of a thread, in an
     /// execution; 1 at first. With 0 it is a strong one, and the verdict says so.
     pub spurious_failures: u32,
+    /// How often a wait for a [`sync::Condvar`], or [`thread::park`], may end without a reason, counted in the same way;
+    /// 1 at first. The verdict says if it could have been more often.
+    pub spurious_wakes: u32,
+    /// How often the time of a wait may run out, counted in the same way; 1 at first. With 0 it never does.
+    pub timeouts: u32,
     /// When to stop at the latest.
     pub deadline: Option<Instant>,
 }
@@ -114,6 +119,8 @@ impl Default for Builder {
             max_spins: 0,
             leaks: false,
             spurious_failures: 1,
+            spurious_wakes: 1,
+            timeouts: 1,
             deadline: None,
         }
     }
@@ -177,6 +184,10 @@ pub struct Omitted {
     pub freed_memory: bool,
     /// A weak compare-exchange could have failed without a reason once more: it did so only as often as told.
     pub spurious_failures: Option<u32>,
+    /// A wait could have ended without a reason once more, in the same way.
+    pub spurious_wakes: Option<u32>,
+    /// The time of a wait could have run out once more, in the same way.
+    pub timeouts: Option<u32>,
 }
 
 impl fmt::Display for Omitted {
@@ -184,14 +195,21 @@ impl fmt::Display for Omitted {
         if self.freed_memory {
             f.write_str("; uses of freed memory are not found without `explore::alloc::Quarantine`")?;
         }
-        match self.spurious_failures {
-            Some(0) => f.write_str("; weak compare-exchanges are taken as strong"),
-            Some(1) => f.write_str("; a weak compare-exchange fails without a reason at most once at each place"),
-            Some(most) => {
-                write!(f, "; a weak compare-exchange fails without a reason at most {most} times at each place")
-            }
-            None => Ok(()),
+        let fails = "a weak compare-exchange fails without a reason";
+        let said = [
+            (self.spurious_failures, "weak compare-exchanges are taken as strong", fails),
+            (self.spurious_wakes, "no wait ends without a reason", "a wait ends without a reason"),
+            (self.timeouts, "no wait runs out of time", "a wait runs out of time"),
+        ];
+        for (most, never, happens) in said {
+            match most {
+                Some(0) => write!(f, "; {never}"),
+                Some(1) => write!(f, "; {happens} at most once at each place"),
+                Some(most) => write!(f, "; {happens} at most {most} times at each place"),
+                None => Ok(()),
+            }?;
         }
+        Ok(())
     }
 }
 
@@ -201,6 +219,8 @@ impl Omitted {
         Self {
             freed_memory: self.freed_memory || other.freed_memory,
             spurious_failures: self.spurious_failures.or(other.spurious_failures),
+            spurious_wakes: self.spurious_wakes.or(other.spurious_wakes),
+            timeouts: self.timeouts.or(other.timeouts),
         }
     }
 }

@@ -14,6 +14,7 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU64, Ordering};
 
 use super::runtime::{self, Code, OffenceKind, Run};
+use crate::chance::Chance;
 use crate::program::{Await, Order, Step, Update, Value};
 
 /// How many bits of the number of a place are its number in the run. The others are the number of the run.
@@ -24,13 +25,6 @@ pub(super) const SHARED: u64 = u64::MAX;
 
 /// The number of a place whose memory was freed.
 pub(super) const DEAD: u64 = u64::MAX - 1;
-
-/// What may happen to a thread without a reason.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Chance {
-    /// A weak compare-exchange fails.
-    Fails,
-}
 
 /// What the values of a place are, or what a choice is about.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

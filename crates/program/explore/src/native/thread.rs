@@ -9,11 +9,13 @@ use std::marker::PhantomData;
 use std::mem;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 pub use std::thread::panicking;
 
 use super::place::{Kind, Look, Own, Place};
 use super::runtime::{self, LocalValue};
+use crate::chance::Chance;
 use crate::program::{Await, Order, Step, Update};
 
 /// The number of a thread. It is the same in all executions in which the thread that spawned it read the same values.
@@ -82,9 +84,28 @@ pub fn current() -> Thread {
     context.handle.clone()
 }
 
-/// Waits for a token, and takes it.
+/// Waits for a token, and takes it. It may end without one
+/// ([`Builder::spurious_wakes`](crate::Builder::spurious_wakes)).
 #[track_caller]
 pub fn park() {
+    if !runtime::expect().happens(Chance::Wakes, Location::caller()) {
+        take_token();
+    }
+}
+
+/// The same. The time may run out ([`Builder::timeouts`](crate::Builder::timeouts)).
+#[track_caller]
+pub fn park_timeout(_time: Duration) {
+    let (run, code) = (runtime::expect(), Location::caller());
+    if !run.happens(Chance::RunsOut, code) && !run.happens(Chance::Wakes, code) {
+        run.waits_for_time(true);
+        take_token();
+        run.waits_for_time(false);
+    }
+}
+
+#[track_caller]
+fn take_token() {
     let take = Update::CompareExchange { expected: 1, new: 0 };
     current().inner.token.update_when(Await::equal(1), take, Order::Acquire, Order::Relaxed);
 }

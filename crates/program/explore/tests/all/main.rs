@@ -16,3 +16,4 @@ mod roles;
 mod spurious;
 mod statics;
 mod tutorial;
+mod waits;

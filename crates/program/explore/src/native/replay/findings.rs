@@ -7,10 +7,10 @@
 //! model does not know keeps the thread from it, as the counter of a `std::sync::Arc` would.
 
 use super::super::Finding;
-use super::super::place::{Chance, Kind, Look};
+use super::super::place::{Kind, Look};
 use super::super::runtime::{Offence, OffenceKind};
 use super::super::titles::{shown, titles};
-use super::{Asked, Native, Pending};
+use super::{Asked, Native, Pending, Running};
 use crate::exploration::Ending;
 use crate::graph::{Graph, NONE};
 use crate::heap::{Death, Moment};
@@ -41,6 +41,10 @@ impl Native {
                 Some(Finding::Panic(message.unwrap_or_default()))
             }
             Ending::Deadlock => {
+                let has_time = |thread: &Running| thread.context.as_ref().is_some_and(|context| context.has_time.get());
+                if self.threads.iter().any(has_time) {
+                    return None;
+                }
                 let is_stuck = |thread: &u32| !matches!(self.threads[*thread as usize].pending, Pending::Finished);
                 let stuck = (0..self.threads.len() as u32).filter(is_stuck);
                 Some(Finding::Deadlock(stuck.map(|thread| self.place(thread, u32::MAX)).collect()))
@@ -74,8 +78,7 @@ impl Native {
         let choice = |thread: u32, index: u32, value: i64| {
             let chances = self.threads.get(thread as usize).map(|thread| &thread.chances[..]).unwrap_or_default();
             match chances.iter().find(|(at, _)| *at == index) {
-                Some((_, Chance::Fails)) if value == 1 => "fails without a reason".to_owned(),
-                Some(_) => String::new(),
+                Some((_, chance)) => chance.shown(value),
                 None => format!("chooses {value}"),
             }
         };

@@ -20,10 +20,11 @@ use corosensei::{Coroutine, CoroutineResult};
 use rustc_hash::FxHashMap;
 
 use super::names::Names;
-use super::place::{Chance, Kind};
+use super::place::Kind;
 use super::runtime::{self, Asked, Code, Context, Counting, Request, Run, Spawned};
 use super::thread::Thread;
 use super::{Builder, Finding, Omitted};
+use crate::chance::Chance;
 use crate::graph::{Graph, HAPPENS};
 use crate::program::{Next, Program, Step, Value};
 
@@ -220,9 +221,13 @@ impl Native {
 
     /// What is not looked at.
     pub(super) fn omitted(&self) -> Omitted {
+        let Run { most_chances, has_denied, is_unwatched, .. } = &*self.run;
+        let of = |chance: Chance| has_denied[chance as usize].get().then_some(most_chances[chance as usize]);
         Omitted {
-            freed_memory: self.run.is_unwatched.get(),
-            spurious_failures: self.run.has_denied.get().then_some(self.run.max_failures),
+            freed_memory: is_unwatched.get(),
+            spurious_failures: of(Chance::Fails),
+            spurious_wakes: of(Chance::Wakes),
+            timeouts: of(Chance::RunsOut),
         }
     }
 

@@ -26,9 +26,10 @@ use rustc_hash::FxHashMap;
 
 use super::Builder;
 use super::names::Names;
-use super::place::{Chance, Kind, Look};
+use super::place::{Kind, Look};
 use super::sync::Counter;
 use super::thread::Thread;
+use crate::chance::Chance;
 use crate::graph::Graph;
 use crate::heap::{Death, Heap, Moment};
 use crate::program::{Step, Value};
@@ -79,6 +80,8 @@ pub(super) struct Context {
     pub(super) had: Cell<u32>,
     /// What has happened to it without a reason: where, and how often.
     chances: RefCell<Vec<(Chance, Code, u32)>>,
+    /// Whether it waits for no longer than some time.
+    pub(super) has_time: Cell<bool>,
     locals: RefCell<Vec<Local>>,
     /// What it does, once. (It is not on the stack of the thread, so that there is less to unwind.)
     code: UnsafeCell<Box<dyn FnMut()>>,
@@ -93,6 +96,7 @@ impl Context {
             made: Cell::new(0),
             had: Cell::new(0),
             chances: RefCell::default(),
+            has_time: Cell::new(false),
             locals: RefCell::default(),
         }
     }
@@ -169,9 +173,9 @@ pub(super) struct Run {
     flat_steps: Cell<u32>,
     pub(super) max_steps: u32,
     watches_leaks: bool,
-    /// How often a weak compare-exchange fails without a reason, and whether one could have failed more often.
-    pub(super) max_failures: u32,
-    pub(super) has_denied: Cell<bool>,
+    /// By [`Chance`]: how often it happens at one place, and whether it could have happened more often.
+    pub(super) most_chances: [u32; 3],
+    pub(super) has_denied: [Cell<bool>; 3],
     /// Whether every execution is explored, each once.
     pub(super) is_exhaustive: Cell<bool>,
     pub(super) max_events: usize,
@@ -282,8 +286,8 @@ impl Run {
             flat_steps: Cell::new(0),
             max_steps: builder.max_steps,
             watches_leaks: builder.leaks,
-            max_failures: builder.spurious_failures,
-            has_denied: Cell::new(false),
+            most_chances: [builder.spurious_failures, builder.spurious_wakes, builder.timeouts],
+            has_denied: Default::default(),
             is_exhaustive: Cell::new(false),
             max_events: builder.max_events.map_or(usize::MAX, |most| most as usize),
             objects: RefCell::default(),

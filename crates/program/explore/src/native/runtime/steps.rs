@@ -4,7 +4,8 @@
 //! ([`is_eager`](crate::graph::Graph::is_eager)): that takes no switch to the exploration and back.
 
 use super::{Asked, Code, Request, Run};
-use crate::native::place::{Chance, Kind, written};
+use crate::chance::Chance;
+use crate::native::place::{Kind, written};
 use crate::program::{Step, Value};
 
 impl Run {
@@ -27,9 +28,8 @@ impl Run {
         };
         let is_this = |&&mut (other, place, _): &&mut (Chance, Code, u32)| other == chance && place == code;
         let had = context.chances.borrow_mut().iter_mut().find(is_this).map_or(0, |&mut (.., had)| had);
-        let Chance::Fails = chance;
-        if had >= self.max_failures {
-            self.has_denied.set(true);
+        if had >= self.most_chances[chance as usize] {
+            self.has_denied[chance as usize].set(true);
             return false;
         }
         if self.step(Step::Choice(2), Kind::Chance(chance), code) == 0 {
@@ -41,6 +41,16 @@ impl Run {
             None => chances.push((chance, code, 1)),
         }
         true
+    }
+
+    /// Whether this thread waits for no longer than some time from here on. Threads that wait for each other are in no
+    /// deadlock as long as the time of one may run out.
+    pub(in crate::native) fn waits_for_time(&self, has_time: bool) {
+        if self.most_chances[Chance::RunsOut as usize] > 0
+            && let Some(context) = self.current()
+        {
+            context.has_time.set(has_time);
+        }
     }
 
     /// What the thread does from here on, another execution does without a chance: this one is left if every

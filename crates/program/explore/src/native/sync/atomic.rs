@@ -8,8 +8,9 @@ use std::panic::Location;
 
 pub use std::sync::atomic::Ordering;
 
-use super::super::place::{Chance, Kind, Look, Number, Place, Wide};
+use super::super::place::{Kind, Look, Number, Place, Wide};
 use super::super::runtime;
+use crate::chance::Chance;
 use crate::program::{Order, Step, Update, Value};
 
 fn order(order: Ordering) -> Order {

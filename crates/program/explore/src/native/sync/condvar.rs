@@ -1,23 +1,33 @@
 //! A condition variable.
 //!
-//! Its word counts what was done with it, so that all of that is in one order, and the queue of those that wait is as
-//! this order says. Who waits longest is woken first; nobody is woken without a reason, and no time runs out.
+//! What is done with it is in one order, that of the updates of its word, and right after an update the list of those
+//! that wait is as this order says. The word is odd while a thread chooses whom to wake: nothing else is done meanwhile.
+//! Anyone who waits may be woken. A wait may also end without a reason, or because its time is up, as often as the
+//! [`Builder`](crate::Builder) says; that is one more thing that is done with it.
 
-use std::collections::VecDeque;
 use std::fmt;
+use std::panic::Location;
 use std::sync::{Arc, LockResult, Mutex as Real, PoisonError};
 use std::time::Duration;
 
-use super::super::place::{Look, Own, Place, Watched};
+use super::super::place::{Kind, Look, Own, Place, Watched};
+use super::super::runtime;
 use super::mutex::MutexGuard;
-use crate::program::{Await, Order, Update};
+use crate::chance::Chance;
+use crate::program::{Await, Comparison, Order, Step, Update, Value};
+
+/// The word while nobody chooses.
+const EVEN: Await = Await { mask: 1, comparison: Comparison::Equal, value: 0 };
 
 /// A condition variable, like `std::sync::Condvar`.
 #[derive(Default)]
 pub struct Condvar {
     word: Word,
-    waiting: Real<VecDeque<Arc<Place<Own>>>>,
+    waiting: Real<Vec<Token>>,
 }
+
+/// It becomes 1 when a thread that waits is woken.
+type Token = Arc<Place<Own>>;
 
 struct Word(Place<Watched>);
 
@@ -28,7 +38,7 @@ impl Default for Word {
     }
 }
 
-/// Whether a wait has ended because the time was up. It never is.
+/// Whether a wait has ended because the time was up.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct WaitTimeoutResult(bool);
 
@@ -43,30 +53,60 @@ impl Condvar {
     /// A condition variable for which nobody waits.
     #[track_caller]
     pub const fn new() -> Self {
-        Self { word: Word(Place::with(Watched::new(0), Look::Word)), waiting: Real::new(VecDeque::new()) }
+        Self { word: Word(Place::with(Watched::new(0), Look::Word)), waiting: Real::new(Vec::new()) }
     }
 
-    /// All that is done with it is in one order, and right after this the queue is as that order says.
+    /// Has its turn: adds 2 to the word, or 1 to keep others away. The answer is what the word was, and who waits.
     #[track_caller]
-    fn queue(&self) -> std::sync::MutexGuard<'_, VecDeque<Arc<Place<Own>>>> {
-        let old = self.word.0.update(Update::Add(1), Order::Relaxed, Order::Relaxed);
-        let mut queue = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+    fn turn(&self, adds: Value) -> (Value, std::sync::MutexGuard<'_, Vec<Token>>) {
+        let old = self.word.0.update_when(EVEN, Update::Add(adds), Order::Relaxed, Order::Relaxed);
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if old == 0 {
             // In a static there may be something of an earlier run.
-            queue.clear();
+            waiting.clear();
         }
-        queue
+        (old, waiting)
+    }
+
+    /// Gives the lock back, waits to be woken, and takes the lock again. The answer is why the wait has ended, if nobody
+    /// woke the thread.
+    #[track_caller]
+    fn wait_by<'a, T: ?Sized>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        chances: &[Chance],
+    ) -> (MutexGuard<'a, T>, Option<Chance>) {
+        let code = Location::caller();
+        let token = Arc::new(Place::with(Own::new(0), Look::Word));
+        self.turn(2).1.push(Arc::clone(&token));
+        guard.mutex.release();
+        let run = runtime::get();
+        let early = run.and_then(|run| chances.iter().copied().find(|&chance| run.happens(chance, code)));
+        if early.is_some() {
+            let mut waiting = self.turn(2).1;
+            let place = waiting.iter().position(|other| Arc::ptr_eq(other, &token));
+            if let Some(place) = place {
+                waiting.remove(place);
+                drop(waiting);
+                guard.mutex.take();
+                return (guard, early);
+            }
+            drop(waiting);
+            // It was chosen before.
+            run.inspect(|run| run.is_redundant(code));
+        }
+        let run = run.filter(|_| chances.contains(&Chance::RunsOut));
+        run.inspect(|run| run.waits_for_time(true));
+        token.wait(Order::Acquire, Await::equal(1));
+        run.inspect(|run| run.waits_for_time(false));
+        guard.mutex.take();
+        (guard, None)
     }
 
     /// Gives the lock back, waits to be woken, and takes the lock again.
     #[track_caller]
     pub fn wait<'a, T: ?Sized>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
-        let token = Arc::new(Place::with(Own::new(0), Look::Word));
-        self.queue().push_back(Arc::clone(&token));
-        guard.mutex.release();
-        token.wait(Order::Acquire, Await::equal(1));
-        guard.mutex.take();
-        Ok(guard)
+        Ok(self.wait_by(guard, &[Chance::Wakes]).0)
     }
 
     /// Waits as long as a condition holds.
@@ -82,32 +122,60 @@ impl Condvar {
         Ok(guard)
     }
 
-    /// The same as [`Condvar::wait`].
+    /// The same as [`Condvar::wait`], but the time may run out.
     #[track_caller]
     pub fn wait_timeout<'a, T: ?Sized>(
         &self,
         guard: MutexGuard<'a, T>,
         _time: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
-        match self.wait(guard) {
-            Ok(guard) => Ok((guard, WaitTimeoutResult(false))),
-            Err(error) => Err(PoisonError::new((error.into_inner(), WaitTimeoutResult(false)))),
-        }
+        let (guard, early) = self.wait_by(guard, &[Chance::RunsOut, Chance::Wakes]);
+        Ok((guard, WaitTimeoutResult(early == Some(Chance::RunsOut))))
     }
 
-    /// Wakes the thread that has waited longest.
+    /// Waits as long as a condition holds, and the time has not run out.
+    #[track_caller]
+    pub fn wait_timeout_while<'a, T: ?Sized>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        time: Duration,
+        mut condition: impl FnMut(&mut T) -> bool,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+        let mut is_over = false;
+        while condition(&mut guard) {
+            if is_over {
+                return Ok((guard, WaitTimeoutResult(true)));
+            }
+            let (again, result) = self.wait_timeout(guard, time)?;
+            (guard, is_over) = (again, result.timed_out());
+        }
+        Ok((guard, WaitTimeoutResult(false)))
+    }
+
+    /// Wakes any one of the threads that wait.
     #[track_caller]
     pub fn notify_one(&self) {
-        let first = self.queue().pop_front();
-        if let Some(token) = first {
+        let code = Location::caller();
+        let (old, waiting) = self.turn(1);
+        let count = waiting.len();
+        drop(waiting);
+        let chosen = match runtime::get() {
+            Some(run) if count > 1 => run.step(Step::Choice(count as u32), Kind::Number, code) as usize,
+            _ => 0,
+        };
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let token = (chosen < waiting.len()).then(|| waiting.remove(chosen));
+        drop(waiting);
+        if let Some(token) = token {
             token.write(1, Order::Release);
         }
+        self.word.0.write(old.wrapping_add(2), Order::Relaxed);
     }
 
     /// Wakes all threads that wait.
     #[track_caller]
     pub fn notify_all(&self) {
-        let all = std::mem::take(&mut *self.queue());
+        let all = std::mem::take(&mut *self.turn(2).1);
         for token in all {
             token.write(1, Order::Release);
         }

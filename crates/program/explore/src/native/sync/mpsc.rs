@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::panic::Location;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,6 +13,8 @@ use std::time::Duration;
 pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError};
 
 use super::super::place::{Look, Own, Place};
+use super::super::runtime;
+use crate::chance::Chance;
 use crate::program::{Await, Comparison, Order, Update, Value};
 
 /// All senders are gone.
@@ -105,10 +108,27 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// The same as [`Receiver::recv`]: the time is never up.
+    /// The same as [`Receiver::recv`], but the time may run out
+    /// ([`Builder::timeouts`](crate::Builder::timeouts)).
     #[track_caller]
     pub fn recv_timeout(&self, _time: Duration) -> Result<T, RecvTimeoutError> {
-        self.recv().map_err(|RecvError| RecvTimeoutError::Disconnected)
+        let code = Location::caller();
+        let Some(run) = runtime::get() else { return self.recv().map_err(RecvTimeoutError::from) };
+        if run.happens(Chance::RunsOut, code) {
+            match self.try_recv() {
+                Err(TryRecvError::Empty) => return Err(RecvTimeoutError::Timeout),
+                Err(TryRecvError::Disconnected) => {}
+                Ok(message) => {
+                    run.is_redundant(code);
+                    return Ok(message);
+                }
+            }
+            run.is_redundant(code);
+        }
+        run.waits_for_time(true);
+        let answer = self.recv();
+        run.waits_for_time(false);
+        answer.map_err(RecvTimeoutError::from)
     }
 
     /// The messages up to the end of the channel.
