@@ -26,6 +26,7 @@ pub mod timing;
 pub mod trial;
 
 pub use experiment::{About, Experiment, Judgement, Measured, Point, Role, Scale, Series, Standing, Task};
+pub use machine_text::describe as machine;
 pub use pages::pages;
 pub use rows::{Row, Rows, geometric_mean, mean, quantiles};
 pub use runner::{Finished, Options, run, select};

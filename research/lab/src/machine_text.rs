@@ -3,7 +3,7 @@
 use std::fs;
 
 /// The processor, how many of them there are, and the memory.
-pub(crate) fn describe() -> String {
+pub fn describe() -> String {
     let field = |file: &str, name: &str| {
         let text = fs::read_to_string(file).unwrap_or_default();
         let value = text.lines().find_map(|line| Some(line.strip_prefix(name)?.split_once(':')?.1.trim().to_owned()));

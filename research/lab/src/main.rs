@@ -1,7 +1,5 @@
 //! The command `lab`.
 
-use std::fs::File;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -9,7 +7,7 @@ use std::time::Duration;
 use baseline::Strategy;
 use clap::{Parser, Subcommand};
 use history::Execution;
-use lab::trial::{Grid, Point};
+use lab::trial::{Grid, Point, Setting};
 use lab::{Options, Scale};
 use memory::Knobs;
 use model::{Model, Verdict};
@@ -52,7 +50,8 @@ enum Command {
     /// Measure the heuristics of the memory engines on a grid of generated histories, each against the same without it
     ///
     /// Prints for each heuristic where it wins most and where it loses most, in time of the processor or in memory, and
-    /// whether it stays by the rule. All values go to a file.
+    /// whether it stays by the rule. All values are kept in a file as the trial goes on, so it may be stopped and
+    /// resumed, and be done in parts. The table is that of the whole file.
     Trial(Trial),
 
     /// Decide one point of a trial once, and print what that cost
@@ -85,9 +84,13 @@ struct Check {
 
 #[derive(clap::Args)]
 struct Trial {
-    /// The machines
-    #[arg(long, value_delimiter = ',', default_value = "sc,tso,pso", value_parser = model)]
-    machines: Vec<Model>,
+    /// Runs of objects, too
+    #[arg(long)]
+    objects: bool,
+
+    /// The machines; `none` measures no memories
+    #[arg(long, value_delimiter = ',', default_value = "sc,tso,pso")]
+    machines: Vec<String>,
 
     /// How many threads
     #[arg(long, value_delimiter = ',', default_value = "2,4,16,64,256")]
@@ -109,6 +112,10 @@ struct Trial {
     #[arg(long, value_delimiter = ',', default_values_t = lab::trial::names().map(str::to_owned))]
     heuristics: Vec<String>,
 
+    /// Compare with this setting of a knob, too: NAME=VALUE. `lab knobs` lists them
+    #[arg(long = "knob", value_name = "NAME=VALUE")]
+    knobs: Vec<String>,
+
     /// How often each contender is measured
     #[arg(long, default_value_t = 3)]
     rounds: u32,
@@ -121,9 +128,17 @@ struct Trial {
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
-    /// Where all values are written
+    /// Where all values are written. What is there already is not measured again
     #[arg(long, value_name = "FILE", default_value = "trial.csv")]
     out: PathBuf,
+
+    /// Put the table between its marks on this page
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+
+    /// What the file says of the values beside the machine: the commit, the date
+    #[arg(long, value_name = "TEXT")]
+    note: String,
 }
 
 #[derive(clap::Args)]
@@ -152,10 +167,7 @@ fn strategy(name: &str) -> Result<Strategy, String> {
 /// The knobs of the flags `--knob`.
 fn knobs(flags: &[String]) -> Result<Knobs, String> {
     let mut knobs = Knobs::default();
-    for flag in flags {
-        let (name, value) = flag.split_once('=').ok_or_else(|| format!("{flag:?} is not NAME=VALUE"))?;
-        knobs.set(name, value).map_err(|error| error.to_string())?;
-    }
+    lab::trial::each(flags, |name, value| knobs.set(name, value).map_err(|error| error.to_string()))?;
     Ok(knobs)
 }
 
@@ -180,24 +192,22 @@ fn check(flags: &Check) -> Result<bool, String> {
     Ok(is_violated)
 }
 
-/// Runs a trial: the table is printed, and the values are written to a file as they are measured.
+/// Runs a trial: the table is printed, and put on a page if there is one.
 fn try_heuristics(flags: Trial) -> Result<(), String> {
-    let Trial { machines, threads, locations, operations, perturbed, heuristics, rounds, limit, seed, out } = flags;
-    let is_known = |name: &&String| *name != "none" && !lab::trial::names().any(|known| known == name.as_str());
-    if let Some(name) = heuristics.iter().find(is_known) {
+    let Trial { objects, machines, threads, locations, operations, perturbed, heuristics, knobs, .. } = flags;
+    let Trial { rounds, limit, seed, out, page, note, .. } = flags;
+    let is_unknown = |name: &&String| *name != "none" && !lab::trial::names().any(|known| known == name.as_str());
+    if let Some(name) = heuristics.iter().find(is_unknown) {
         return Err(format!("there is no heuristic {name:?}"));
     }
-    let grid = Grid { machines, threads, locations, operations, perturbed, heuristics, rounds, limit, seed };
+    let about = format!("{}, {note}, at most {} s", lab::machine(), limit.as_secs_f64());
+    let machines = machines.iter().filter(|name| *name != "none").map(|name| model(name)).collect::<Result<_, _>>()?;
+    let grid =
+        Grid { objects, machines, threads, locations, operations, perturbed, heuristics, knobs, rounds, limit, seed };
     let command = std::env::current_exe().map_err(|error| error.to_string())?;
-    let mut file = File::create(&out).map_err(|error| format!("{}: {error}", out.display()))?;
-    let mut failure = None;
-    let table = lab::trial::run(&grid, &command, &mut |line| {
-        if let Err(error) = writeln!(file, "{line}") {
-            failure.get_or_insert(error);
-        }
-    })?;
+    let table = lab::trial::run(&grid, &command, &out, &about, &mut |point| eprintln!("{point}"))?;
     print!("{table}");
-    failure.map_or(Ok(()), |error| Err(format!("{}: {error}", out.display())))
+    page.map_or(Ok(()), |page| lab::trial::put(&page, &table))
 }
 
 #[derive(clap::Args)]
@@ -272,9 +282,9 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Command::Trial(flags) => told(try_heuristics(flags)),
-        Command::Sample(Sample { point, strategy, knobs: flags, limit }) => {
-            let sample = knobs(&flags).and_then(|knobs| lab::trial::sample(point, strategy.as_deref(), knobs, limit));
-            told(sample.map(|line| println!("{line}")))
+        Command::Sample(Sample { point, strategy, knobs, limit }) => {
+            let line = lab::trial::sample(point, &Setting { strategy, knobs }, limit);
+            told(line.map(|line| println!("{line}")))
         }
     }
 }

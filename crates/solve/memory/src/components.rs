@@ -26,9 +26,6 @@ use model::{Derivation, Edge, Evidence, EvidenceKind, Node, Rule, Step};
 use order::Rows;
 use rustc_hash::FxHashMap;
 
-/// How many events of each thread are looked at first. Mostly they show that there is only one component.
-const FIRST_EVENTS: usize = 16;
-
 /// One component.
 pub(crate) struct Component {
     /// The component as an execution of its own.
@@ -70,14 +67,15 @@ impl Sets {
 }
 
 /// The components, in an order in which each may come before the next. The list is empty if there is only one.
-pub(crate) fn components(execution: &Execution) -> Vec<Component> {
+/// So many events of each thread are looked at first: mostly they show that there is only one.
+pub(crate) fn components(execution: &Execution, first_events: usize) -> Vec<Component> {
     let threads = execution.thread_count();
     let mut sets = Sets::new(threads);
     // Threads without events are not parts of their own.
     for thread in (1..threads).filter(|&thread| execution.starts()[thread] == execution.starts()[thread + 1]) {
         sets.unite(0, thread as u32);
     }
-    let first = (0..threads as u32).flat_map(|thread| execution.thread_events(ThreadId(thread)).take(FIRST_EVENTS));
+    let first = (0..threads as u32).flat_map(|thread| execution.thread_events(ThreadId(thread)).take(first_events));
     for id in first.chain(execution.ids()) {
         let source = execution.event(id).source;
         if source.is_event() {

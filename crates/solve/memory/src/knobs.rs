@@ -50,6 +50,17 @@ search::knobs! {
         /// How many hints are tried without progress before a decision is made. Without any, 256 threads x 64 locations
         /// x 20,000 operations take 290 ms instead of 108.
         hints: u32 = 256, "hints";
+        /// How often one pair may be turned round by a hint.
+        hints_per_pair: u32 = 3, "hints";
+        /// The shortest cycle is looked for through so many waiters. Further waiters are tried only until one cycle is
+        /// found.
+        cycle_starts: usize = 64, "waiters";
+        /// The average lag is that of about so many reads.
+        lag_reads: i64 = 1 << 10, "reads";
+        /// A read corrects its lag by one part in so many times the average lag.
+        lags_per_correction: i64 = 4, "lags";
+        /// Two ages that a guess turns round are corrected by one part in so many.
+        turned_part: i64 = 8, "parts";
     }
     /// The search in windows, for `pso`.
     windows: WindowKnobs {
@@ -60,6 +71,8 @@ search::knobs! {
         events_per_thread: usize = 1 << 10, "events";
         /// Shorter executions are not decided in windows.
         shortest: usize = 1 << 12, "events";
+        /// Whether windows are searched for an interleaving first, and relax more pairs only where there is none.
+        progressive: bool = true, "true or false";
         /// How many events of each thread are look-ahead. A longer one is more often right, and costs as many events
         /// again in each window.
         look_ahead: usize = 1 << 6, "events";
@@ -109,15 +122,35 @@ search::knobs! {
         /// How many clocks of writes are kept at first. Few are enough for most executions, because most writes are
         /// read soon or never.
         recent_clocks: usize = 1 << 16, "clocks";
+        /// How many entries these clocks may have in total.
+        recent_entries: usize = 16 << 20, "entries";
         /// How many writes of its location a read looks at, in the order in which they were done. If there are more,
         /// the last write of each thread is looked up instead.
         look_back: usize = 16, "writes";
         /// How many more for each thread.
         look_back_per_thread: usize = 4, "writes";
+        /// Whether the last writes of all threads on a location are compared in lanes.
+        lasts: bool = true, "true or false";
+        /// Whether conflicts between writes that a [cut](crate::causal::cuts) separates are left out.
+        cuts: bool = true, "true or false";
         /// How many conflicts are collected before they are processed together.
         conflicts: usize = 1 << 16, "conflicts";
         /// With so many threads or more, clocks are lists, as long as the lists are short.
         many_threads: usize = 1 << 8, "threads";
+        /// `ccv`: how many writes are done before conflicts are processed, if a witness is wanted.
+        epoch: usize = 1 << 10, "writes";
+        /// The same without a witness: it is one part in so many of the clocks that are kept.
+        kept_epochs: usize = 8, "epochs";
+        /// Lists are tried if threads have no more events than this on average.
+        list_events: usize = 1 << 5, "events";
+        /// They are tried, too, if clocks of full width would have more entries than this.
+        full_entries: usize = 1 << 28, "entries";
+        /// Lists may have one entry for so many entries of full width.
+        full_per_entry: usize = 8, "entries";
+        /// The fewest entries that the lists of one order may have.
+        least_list_entries: usize = 1 << 16, "entries";
+        /// The most; they take 1 GiB.
+        most_list_entries: usize = 1 << 27, "entries";
         /// Executions with fewer events are decided on one processor: to share their views among several is not worth
         /// while.
         worth_sharing: usize = 1 << 15, "events";
@@ -142,6 +175,8 @@ search::knobs! {
         sets_per_step: u64 = 1 << 4, "sets";
         /// Whether the components of an execution of many threads are decided by themselves.
         components: bool = true, "true or false";
+        /// How many events of each thread are looked at first for that: mostly they show that there is only one.
+        first_events: usize = 16, "events";
     }
 }
 

@@ -44,7 +44,7 @@ pub fn check(execution: &Execution, witness: bool, limits: &Limits) -> Answer {
     let width = in_blocks(execution);
     let bounds = with_write_clocks(width, execution, limits, |clocks, _| {
         let mut bounds = Bounds::new(execution);
-        find_conflicts(width, execution, clocks, WRITES_PER_EPOCH, limits, |found, _| {
+        find_conflicts(width, execution, clocks, limits.knobs.causal.epoch, limits, |found, _| {
             for &Conflict { source, write, .. } in found.all() {
                 bounds.raise(source, write, threads[write as usize].index());
             }
@@ -111,7 +111,7 @@ pub(super) fn order_writes<K: Fn(u32, u32) -> bool>(
 
 /// Whether the union is acyclic, and `cc` holds, with clocks of so many entries.
 fn is_acyclic<W: Width>(width: W, execution: &Execution, limits: &Limits) -> Result<bool, Halt> {
-    let mut cutting = true;
+    let mut cutting = limits.knobs.causal.cuts;
     let (targets, is_bounded) = with_write_clocks(width, execution, limits, |clocks, recent| {
         let mut targets = Targets::of_width(width, execution);
         let mut add = |conflict: Conflict, clocks: &Clocks<W>| -> Result<(), PassStop> {
@@ -144,14 +144,16 @@ fn is_acyclic<W: Width>(width: W, execution: &Execution, limits: &Limits) -> Res
             found.clear();
             Ok(())
         };
-        let is_bounded = find_conflicts(width, execution, clocks, recent / KEPT_EPOCHS + 1, limits, &mut settle)?;
+        let is_bounded = find_conflicts(
+            width,
+            execution,
+            clocks,
+            recent / limits.knobs.causal.kept_epochs + 1,
+            limits,
+            &mut settle,
+        )?;
         settle(&mut Conflicts::default(), clocks)?;
         Ok((targets, is_bounded))
     })?;
     Ok(is_bounded && targets.find_cycle(&limits.budget)?.is_none())
 }
-
-/// How many writes are done between two calls that process the conflicts.
-const WRITES_PER_EPOCH: usize = 1024;
-/// For how many epochs the clocks of writes are kept.
-const KEPT_EPOCHS: usize = 8;

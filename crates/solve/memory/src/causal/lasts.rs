@@ -87,10 +87,10 @@ const NONE: u32 = u32::MAX;
 
 impl<W: Width> LastWrites<W> {
     /// No write is done yet. Clocks have so many entries, in whole blocks of lanes. `None` if there are too many
-    /// threads and locations for the size of the execution.
+    /// threads and locations for the size of the execution, or if the knob says so.
     pub fn new(width: W, execution: &Execution, limits: &Limits) -> Option<Self> {
         let size = (width.entries() / BLOCK).checked_mul(execution.location_count())?;
-        if size > execution.len() / 2 + 1024 {
+        if size > execution.len() / 2 + 1024 || !limits.knobs.causal.lasts {
             return None;
         }
         let none = Lasts { after_last: [0; BLOCK], after_second: [0; BLOCK], ranks: [NONE; BLOCK] };

@@ -22,23 +22,14 @@ use super::{Answer, Halt};
 use crate::writes::Writes;
 use crate::{Budget, Limits};
 
-/// Lists are tried if threads have no more events than this on average, or if clocks of full width would have more than
-/// so many entries.
-const MAX_EVENTS_PER_THREAD: usize = 1 << 5;
-const MAX_FULL_ENTRIES: usize = 1 << 28;
-/// Lists may have one entry for so many entries of full width.
-const FULL_ENTRIES_PER_ENTRY: usize = 8;
-/// The fewest and the most entries that the lists of one order may have. The most take 1 GiB.
-const MIN_ROOM: usize = 1 << 16;
-const MAX_ROOM: usize = 1 << 27;
-
 /// How many entries the lists of an execution may have. `None` if clocks of full width are better from the start.
 fn room(execution: &Execution, limits: &Limits) -> Option<usize> {
     let (events, threads) = (execution.len(), execution.thread_count());
     let full = events.saturating_mul(threads);
-    let are_short = events / MAX_EVENTS_PER_THREAD <= threads || full > MAX_FULL_ENTRIES;
-    let room = (full / FULL_ENTRIES_PER_ENTRY).clamp(MIN_ROOM, MAX_ROOM);
-    (threads >= limits.knobs.causal.many_threads && are_short).then_some(room)
+    let knobs = &limits.knobs.causal;
+    let are_short = events / knobs.list_events <= threads || full > knobs.full_entries;
+    let room = (full / knobs.full_per_entry).clamp(knobs.least_list_entries, knobs.most_list_entries);
+    (threads >= knobs.many_threads && are_short).then_some(room)
 }
 
 /// Decides a model of the family, if the lists are short. Otherwise the answer is [`GaveUp::Memory`].

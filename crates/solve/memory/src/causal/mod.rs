@@ -187,9 +187,6 @@ fn pass<W: Width>(
 /// How many events ahead the source of an event is prefetched.
 const PREFETCH_DISTANCE: usize = 6;
 
-/// How many entries the clocks of writes that are kept at first may have in total.
-const RECENT_ENTRIES: usize = 16 << 20;
-
 /// Runs an algorithm that needs the clocks of writes. The first run keeps only the clocks of recent writes. If a run
 /// needs a clock that was forgotten, the next run keeps more of them. If a run was [late](PassStop::Late), it is
 /// repeated. `run` is told how many clocks are kept: `usize::MAX` if all are.
@@ -200,7 +197,8 @@ fn with_write_clocks<T, W: Width>(
     mut run: impl FnMut(&mut Clocks<W>, usize) -> Result<T, PassStop>,
 ) -> Result<T, Halt> {
     let mut most = execution.len();
-    let mut keep = limits.knobs.causal.recent_clocks.min(RECENT_ENTRIES / width.entries()).max(1);
+    let knobs = &limits.knobs.causal;
+    let mut keep = knobs.recent_clocks.min(knobs.recent_entries / width.entries()).max(1);
     loop {
         let recent = if keep < most { keep } else { usize::MAX };
         match run(&mut Clocks::of_width(width, execution.starts(), most.min(keep)), recent) {

@@ -157,7 +157,7 @@ impl<'a> GreedyInterleaving<'a> {
             interleaving.go(event);
             let source = frame.source(event);
             if source != NONE && knobs.lags {
-                ages.correct_by_lag(event, source);
+                ages.correct_by_lag(event, source, knobs);
             }
         }
         true
@@ -185,7 +185,7 @@ impl<'a> GreedyInterleaving<'a> {
                 self.guessed.entry(last).or_default().push((write, guess.id));
                 self.guesses.push(guess);
                 if self.knobs.turned {
-                    self.ages.correct_by_order(write, last);
+                    self.ages.correct_by_order(write, last, &self.knobs);
                 }
                 let length = self.interleaving.line().len();
                 self.interleaving.rewind(last);

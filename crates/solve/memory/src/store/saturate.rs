@@ -14,6 +14,7 @@ use order::saturation::Conflict;
 use super::frame::Frame;
 use super::interleaving::{Interleaving, Urgency};
 use super::rules::StoreRules;
+use crate::knobs::StoreKnobs;
 use model::Budget;
 
 /// How many events go between two looks at the time.
@@ -61,13 +62,6 @@ pub struct Ages<'a> {
 const FRACTION: u32 = 8;
 /// What is added to all ages, so that they stay positive when they are corrected.
 const AGE: i64 = 1 << 50;
-/// The average lag is that of about so many reads.
-const MAX_READS: i64 = 1 << 10;
-/// A read corrects its lag by one part in so many times the average lag: the larger the lags are, the less one of them
-/// says.
-const LAGS_PER_CORRECTION: i64 = 4;
-/// Two ages that are known to be in the wrong order are corrected by one part in so many.
-const CORRECTION: i64 = 8;
 
 impl<'a> Ages<'a> {
     /// The ages of all events.
@@ -93,22 +87,22 @@ impl<'a> Ages<'a> {
         (i64::from(operation) << FRACTION) - self.firsts[self.frame.owner(event) as usize] + AGE
     }
 
-    /// Corrects the ages by the lag of a read.
+    /// Corrects the ages by the lag of a read: the larger the lags are, the less one of them says.
     #[inline]
-    pub fn correct_by_lag(&mut self, read: u32, source: u32) {
+    pub fn correct_by_lag(&mut self, read: u32, source: u32, knobs: &StoreKnobs) {
         if self.frame.owner(read) == self.frame.owner(source) {
             return;
         }
         let lag = self.of(read) - self.of(source);
-        self.reads = MAX_READS.min(self.reads + 1);
+        self.reads = knobs.lag_reads.min(self.reads + 1);
         self.lag += (lag - self.lag) / self.reads;
-        let parts = LAGS_PER_CORRECTION * (1 + (self.lag.max(0) >> FRACTION));
+        let parts = knobs.lags_per_correction * (1 + (self.lag.max(0) >> FRACTION));
         self.shift(read, source, (lag - self.lag) / parts);
     }
 
     /// Corrects the ages, because an event came before another although it seemed to be older.
-    pub fn correct_by_order(&mut self, before: u32, after: u32) {
-        let correction = (self.of(before) - self.of(after)) / CORRECTION;
+    pub fn correct_by_order(&mut self, before: u32, after: u32, knobs: &StoreKnobs) {
+        let correction = (self.of(before) - self.of(after)) / knobs.turned_part;
         if correction > 0 {
             self.shift(before, after, correction);
         }

@@ -40,14 +40,10 @@ use super::saturate::Saturated;
 use crate::knobs::StoreKnobs;
 use model::Budget;
 
-/// How often one pair may be turned round by a hint.
-const MAX_HINTS_PER_PAIR: u32 = 3;
 /// After so many decisions, and if there was more than one for so many events that went, the search begins anew. Each
 /// time, there may be more decisions.
 const DECISIONS: [u64; 4] = [8, 32, 64, 128];
 const EVENTS_PER_DECISION: u64 = 1 << 10;
-/// The shortest cycle is looked for through so many waiters. Further waiters are tried only until one cycle is found.
-const MAX_CYCLE_STARTS: usize = 64;
 
 /// A write that waits for readers of another write, and that other write.
 #[derive(Copy, Clone, Debug)]
@@ -223,13 +219,14 @@ impl<'a, L: Lane> StoreOrder<'a, L> {
         let waits = self.waits(waiters);
         let waits_of = |at: u32| waits[&self.location(waiters[at as usize].write)].as_slice();
         let mut cycles = Cycles::new(waiters.len());
-        let shortest = cycles.shortest_of_all(begins.map(|begin| begin as u32), MAX_CYCLE_STARTS, waits_of);
+        let shortest = cycles.shortest_of_all(begins.map(|begin| begin as u32), self.knobs.cycle_starts, waits_of);
         shortest.into_iter().map(|at| waiters[at as usize]).collect()
     }
 
     /// Turns one pair of a cycle round, if there is one that may be turned.
     fn hint(&mut self, waiters: &[Waiter]) -> bool {
-        let fresh = |waiter: &&Waiter| self.hinted.get(&waiter.pair()).is_none_or(|&times| times < MAX_HINTS_PER_PAIR);
+        let most = self.knobs.hints_per_pair;
+        let fresh = |waiter: &&Waiter| self.hinted.get(&waiter.pair()).is_none_or(|&times| times < most);
         let begins = waiters.iter().enumerate().filter(|(_, waiter)| fresh(waiter)).map(|(at, _)| at);
         let cycle = self.cycle(waiters, begins);
         let Some(&waiter) = cycle.iter().filter(fresh).max_by_key(|waiter| self.interleaving.place(waiter.current))

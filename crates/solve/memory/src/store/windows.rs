@@ -204,6 +204,9 @@ impl<'a> Windows<'a> {
     }
 
     fn decide(mut self) -> Result<Answer, GaveUp> {
+        while !self.limits.knobs.windows.progressive && self.relaxation != self.allowed {
+            self.relax();
+        }
         loop {
             let last = self.last.as_ref().map(|(window, _)| window);
             let ends = ends(self.execution, self.readers, &self.taken.rest, last, self.shape.size);

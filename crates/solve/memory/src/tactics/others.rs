@@ -81,7 +81,7 @@ impl<'a> Checker<'a> {
         {
             return Ok(None);
         }
-        let parts = components(execution);
+        let parts = components(execution, self.options.knobs.tactics.first_events);
         if parts.is_empty() {
             return Ok(None);
         }
