@@ -1,4 +1,5 @@
-//! Builds the history of a recorder from its events, which come in the order of time.
+//! Builds the history of a recorder from its events, which come in the order of time. At each moment it is the history
+//! of the events so far, so a monitor can be asked about it at once.
 
 use history::{BuildError, Call, End, History, HistoryBuilder, KeyId, Object, OperationId, ProcessId, Value, Words};
 

@@ -1,4 +1,6 @@
-//! The recorder of one thread: it calls the object, and notes the times of the call and the return.
+//! The recorder of one thread: it calls the object, and notes the times of the call and the return. The time of the
+//! call is taken before the object is called, and that of the return after it has returned, so what is recorded never
+//! says more than is known.
 
 use std::sync::{Arc, Mutex};
 

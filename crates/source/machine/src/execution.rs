@@ -1,4 +1,6 @@
-//! A client runs on cores and a memory system.
+//! A client runs on cores and a memory system: tick after tick, each core that can begins its next access, and the
+//! memory system goes on by one step. Operations retire in program order. A run in which nothing ends for many ticks is
+//! stuck.
 
 use workload::random::SplitMix64;
 

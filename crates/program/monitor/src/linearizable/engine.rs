@@ -1,4 +1,5 @@
-//! The monitor of one object, whichever it is.
+//! The monitor of one object, whichever it is: the exact one if the object has one, the search, or SATURATE. A monitor
+//! is made by the kind of the object, takes calls and returns, and can be saved and read again.
 
 use history::{Object, Value};
 use serde::{Deserialize, Serialize};

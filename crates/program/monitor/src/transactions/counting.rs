@@ -1,4 +1,5 @@
-//! What a transaction forces when it counts.
+//! What a transaction forces when it counts: edges from the writers that it knows of, by the premises of the level, and
+//! its reach. Each transaction counts once, after its sources and after those before it in its session.
 
 use history::Value;
 

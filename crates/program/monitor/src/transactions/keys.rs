@@ -1,4 +1,5 @@
-//! What is known of a key: its writers, its versions, and what was forgotten of it.
+//! What is known of a key: its writers, its versions, and what was forgotten of it. Of the writers that were forgotten,
+//! the first and the last of each chain are remembered.
 
 use history::Value;
 use serde::{Deserialize, Serialize};

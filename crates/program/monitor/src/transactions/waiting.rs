@@ -1,4 +1,5 @@
-//! Transactions that have ended and wait for others, and the sources of their reads.
+//! Transactions that have ended and wait for others, and the sources of their reads. A transaction waits for the ends
+//! of those that it reads from, and for those before it in its session: see the [module](super).
 
 use history::Value;
 use rustc_hash::FxHashMap;

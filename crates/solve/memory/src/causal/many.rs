@@ -401,7 +401,7 @@ impl Happens for HappensLists<'_> {
 
 #[cfg(test)]
 mod tests {
-    use model::{Certificate, Verdict};
+    use model::{Certificate, Evidence, Verdict};
     use verify::verify;
     use workload::{cases, memory, small, to_history};
 

@@ -9,6 +9,7 @@ use verify::verify;
 use workload::random::SplitMix64;
 
 use super::*;
+use crate::search::Budget;
 use crate::view::ObjectHistory;
 
 /// The answer of the solver.
