@@ -18,7 +18,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::builder::{Builder, Preset, UnknownSource};
+use super::builder::{Builder, Preset};
 use super::error::{Fault, InputError, utf8};
 use super::input::Input;
 use super::room::Room;
@@ -93,7 +93,7 @@ impl AxeReader {
             builder.set_name(name);
         }
         self.is_lost = false;
-        builder.finish().map_err(UnknownSource::into_error)
+        builder.finish()
     }
 }
 

@@ -8,6 +8,7 @@
 //! the process. Its tables hold only the facts about the last event. [`Builder::take_event`] takes both out.
 
 use std::collections::VecDeque;
+use std::num::NonZeroU64;
 use std::ops::{Deref, DerefMut};
 
 use rustc_hash::FxHashMap;
@@ -298,13 +299,12 @@ impl Builder {
 
     /// Notes the size of an access, which must be that of the others.
     pub fn set_size(&mut self, key: KeyId, size: &[u8], line: u32, at: usize) -> Result<(), Fault> {
-        let Some(Number::Small(size)) = number(size) else {
+        let Some(bytes) = size_in_bytes(size) else {
             return Err(Fault::new(at, format!("{} is not a size", quote(size))).expected("the size in bytes, from 1"));
         };
-        let size = size.as_integer().and_then(|size| u64::try_from(size).ok()).unwrap_or(0);
         let history = self.inner.so_far();
         let Some(&location) = history.keys().get(key.index()) else { return Ok(()) };
-        self.sizes.add(history.words(), location, size, line, at)
+        self.sizes.add(history.words(), location, bytes, line, at)
     }
 
     /// Adds a call (`has_call`) or an instant.
@@ -373,20 +373,34 @@ impl Builder {
         self.inner.set_source_label(id, label).map_err(|error| refusal(&error, at))
     }
 
-    /// The finished history.
-    pub fn finish(mut self) -> Result<History, UnknownSource> {
+    /// The finished history. What is wrong with it as a whole has the line of an operation; that line is no longer in
+    /// memory, so the operation is rendered instead.
+    pub fn finish(mut self) -> Result<History, InputError> {
         if !self.is_initial_given {
             let default = default_initial(self.so_far().object(), self.preset.format);
             self.put_initial(default);
         }
-        let Self { inner, preset: Preset { format, .. }, .. } = self;
-        inner.complete().map_err(|(history, Unresolved { operation, label })| UnknownSource {
-            history,
-            format,
-            operation,
-            label,
-        })
+        let Self { inner, preset: Preset { format, .. }, mut sizes, .. } = self;
+        let history =
+            inner.complete().map_err(|(history, unresolved)| unknown_source(&history, format, &unresolved))?;
+        if sizes.are_known() {
+            // An access that states no size is as large as the others.
+            for (id, operation) in (0..).map(OperationId).zip(history.operations()) {
+                if let Some(&location) = history.keys().get(operation.key.index()) {
+                    let added = sizes.add_like_others(history.words(), location, operation.line, 0);
+                    let place = |fault: Fault| fault.in_line(operation.line, render_operation(&history, id).as_bytes());
+                    added.map_err(place)?;
+                }
+            }
+        }
+        Ok(history)
     }
+}
+
+/// The number of bytes that a size stands for.
+fn size_in_bytes(size: &[u8]) -> Option<NonZeroU64> {
+    let Number::Small(size) = number(size)? else { return None };
+    NonZeroU64::new(u64::try_from(size.as_integer()?).ok()?)
 }
 
 /// The value that the option for the initial value stands for. A string in double quotes is always a word.
@@ -412,28 +426,17 @@ pub(super) fn refusal(error: &BuildError, at: usize) -> Fault {
 }
 
 /// The error of a read whose source has a label that no operation has. It is known only at the end of the history.
-#[derive(Debug)]
-pub(super) struct UnknownSource {
-    history: Box<History>,
-    format: Format,
-    operation: OperationId,
-    label: Value,
-}
-
-impl UnknownSource {
-    /// The error. The line is no longer in memory, so the operation is rendered instead.
-    pub fn into_error(self) -> InputError {
-        let mut text = render_operation(&self.history, self.operation).into_bytes();
-        let label = self.history.show(self.label);
-        text.extend_from_slice(b" from=");
-        let at = text.len();
-        text.extend_from_slice(label.as_bytes());
-        Fault::new(at, format!("no operation of this history has the label {}", quote(label.as_bytes())))
-            .expected(match self.format {
-                Format::JsonLines => "a label that an operation has (its field `id`), or `init`",
-                Format::Edn => "a label that an operation has (its field `:id`), or `init`",
-                _ => "a label that an operation has (`id=`), or `init`",
-            })
-            .in_line(self.history.operation(self.operation).line, &text)
-    }
+fn unknown_source(history: &History, format: Format, &Unresolved { operation, label }: &Unresolved) -> InputError {
+    let mut text = render_operation(history, operation).into_bytes();
+    let label = history.show(label);
+    text.extend_from_slice(b" from=");
+    let at = text.len();
+    text.extend_from_slice(label.as_bytes());
+    Fault::new(at, format!("no operation of this history has the label {}", quote(label.as_bytes())))
+        .expected(match format {
+            Format::JsonLines => "a label that an operation has (its field `id`), or `init`",
+            Format::Edn => "a label that an operation has (its field `:id`), or `init`",
+            _ => "a label that an operation has (`id=`), or `init`",
+        })
+        .in_line(history.operation(operation).line, &text)
 }

@@ -12,7 +12,7 @@
 //! columns, in any order; other columns are left alone. A field may stand in quotes, with a quote written twice. Blank
 //! lines, and lines that begin with `#`, are skipped.
 
-use super::builder::{Builder, Preset, UnknownSource};
+use super::builder::{Builder, Preset};
 use super::columns;
 use super::error::{Fault, InputError, utf8};
 use super::input::Input;
@@ -97,7 +97,7 @@ impl CsvReader {
             };
             read.map_err(|fault| fault.in_line(number, line))?;
         }
-        builder.finish().map_err(UnknownSource::into_error)
+        builder.finish()
     }
 }
 

@@ -18,7 +18,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::builder::{Builder, Preset, UnknownSource};
+use super::builder::{Builder, Preset};
 use super::error::{Fault, InputError, utf8};
 use super::input::Input;
 use super::room::Room;
@@ -76,7 +76,7 @@ impl IntervalReader {
             }
         }
         replay(&mut builder, &rows)?;
-        builder.finish().map_err(UnknownSource::into_error)
+        builder.finish()
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Keys, values and sessions are numbers or words. [`Initial`] says what the initial values are.
 
-use super::builder::{Builder, Preset, UnknownSource, refusal};
+use super::builder::{Builder, Preset, refusal};
 use super::error::{Fault, InputError};
 use super::input::Input;
 use super::room::Room;
@@ -133,7 +133,7 @@ impl Untimed {
             let value = self.builder.initial_value(key);
             self.builder.put_result(id, value);
         }
-        self.builder.finish().map_err(UnknownSource::into_error)
+        self.builder.finish()
     }
 }
 

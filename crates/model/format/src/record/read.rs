@@ -2,7 +2,7 @@
 //!
 //! Invariant: after an error in a history, its other records are skipped, and the next header begins a good one.
 
-use super::super::builder::{Builder, Preset, UnknownSource};
+use super::super::builder::{Builder, Preset};
 use super::super::error::{Fault, InputError, utf8};
 use super::super::stream::StreamEvent;
 use super::transactions::{Transacting, bank};
@@ -73,7 +73,7 @@ impl<N: Notation> Assembler<N> {
             let fault = Fault::new(0, "this history has only events of the tester, such as its nemesis");
             return Some(Err(fault.expected("at least one operation of a client").in_line(1, b"")));
         }
-        Some(builder.finish().map_err(UnknownSource::into_error))
+        Some(builder.finish())
     }
 
     /// Gives up the current history, because of an error.

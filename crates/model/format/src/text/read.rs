@@ -9,7 +9,7 @@ use super::line::{Cursor, Until, is_white};
 use super::operation::{EventLine, meant_set, read_time};
 use super::seen::Seen;
 use super::transactions::TransactionLine;
-use crate::builder::{Builder, Preset, UnknownSource};
+use crate::builder::{Builder, Preset};
 use crate::error::{Fault, InputError, utf8};
 use crate::input::Input;
 use crate::room::Room;
@@ -59,7 +59,7 @@ impl TextReader {
             };
             let builder = self.start_over();
             if builder.is_begun() {
-                return Some(builder.finish().map_err(UnknownSource::into_error));
+                return Some(builder.finish());
             }
             if !is_separated {
                 return None;

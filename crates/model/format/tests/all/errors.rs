@@ -257,6 +257,18 @@ fn compressed_files_are_refused() {
     }
 }
 
+/// Who gives a table of Parquet or Arrow to a build without them is told what to do.
+#[cfg(not(feature = "arrow"))]
+#[test]
+fn tables_are_refused_with_the_feature_that_reads_them() {
+    for (magic, name) in [(&b"PAR1"[..], "parquet"), (b"ARROW1\0\0", "arrow")] {
+        let results = parse([magic, b"and so on", magic].concat(), None);
+        let [Err(error)] = &results[..] else { panic!("{results:?}") };
+        assert_eq!(error.message, format!("this is {name}, and Seriatim was built without the feature `arrow`"));
+        assert!(error.expected.as_deref().is_some_and(|expected| expected.contains("--features arrow")), "{error:?}");
+    }
+}
+
 #[test]
 fn files_and_their_formats() {
     let folder = tempfile::tempdir().unwrap();

@@ -114,7 +114,13 @@ fn accesses_of_mixed_sizes_are_refused() {
         ("0,store,0x80,1,4\n1,load,0x84,1,8\n", "3:15: this access has a size of 8, and that on line 2 has 4"),
         ("0,store,0x80,1,8\n1,load,0x84,0,8\n", "3:15: the 8 bytes at 0x84 overlap those at 0x80, on line 2, partly"),
         ("0,store,0x84,1,8\n1,load,0x80,0,8\n", "3:15: the 8 bytes at 0x80 overlap those at 0x84, on line 2, partly"),
-        ("0,store,0x80,1,0\n", "2:16: an access has no size of 0"),
+        ("0,store,0x80,1,0\n", "2:16: `0` is not a size"),
+        ("0,store,0x80,1,-4\n", "2:16: `-4` is not a size"),
+        ("0,store,0x80,1,0x10000000000000000\n", "2:16: `0x10000000000000000` is not a size"),
+        // An access that does not state its size is as large as the others, whichever comes first.
+        ("0,store,0x80,1,4\n1,load,0x82,1,\n", "3:1: the 4 bytes at 0x82 overlap those at 0x80, on line 2, partly"),
+        ("0,store,0x80,1,\n1,load,0x82,1,4\n", "2:1: the 4 bytes at 0x80 overlap those at 0x82, on line 3, partly"),
+        ("0,store,-2,1,4\n1,load,0x0,1,4\n", "3:14: the 4 bytes at 0x0 overlap those at -2, on line 2, partly"),
         ("0,store,0x80,1,word\n", "2:16: `word` is not a size"),
     ] {
         let refused = read_as(&table(rows), None).unwrap_err();
@@ -122,6 +128,8 @@ fn accesses_of_mixed_sizes_are_refused() {
     }
     let same = table("0,store,0x80,1,4\n1,load,0x84,0,4\n1,fence,,,\n1,load,name,0,4\n1,load,0x80,1,\n");
     assert_eq!(read_as(&same, None).unwrap().operations().len(), 5);
+    let apart = table(&format!("0,store,{},1,4\n1,load,{},1,4\n", i128::MIN, i128::MAX));
+    assert_eq!(read_as(&apart, None).unwrap().operations().len(), 2);
     let lines = "{\"process\":0,\"f\":\"w\",\"key\":128,\"value\":1,\"size\":4}\n\
                  {\"process\":1,\"f\":\"r\",\"key\":\"0x82\",\"value\":1,\"size\":\"4\"}\n";
     let refused = read_as(lines, Format::JsonLines).unwrap_err();
