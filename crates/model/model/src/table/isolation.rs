@@ -106,11 +106,7 @@ impl Isolation {
         if matches!(name, "strict-serializable" | "strong-serializable" | "PL-SS") {
             return Some(Self { level: Level::Serializable, sessions: Sessions::RealTime });
         }
-        let (sessions, name) = match (name.strip_prefix("strong-session-"), name.strip_prefix("strong-")) {
-            (Some(name), _) => (Sessions::Session, name),
-            (None, Some(name)) => (Sessions::RealTime, name),
-            (None, None) => (Sessions::None, name),
-        };
+        let (sessions, name) = sessions_of_elle(name);
         let level = match name {
             "read-committed" | "PL-2" => Level::Pl2,
             "monotonic-atomic-view" => Level::ReadCommitted,
@@ -119,8 +115,8 @@ impl Isolation {
             "prefix" => Level::Prefix,
             "consistent-view" | "parallel-snapshot-isolation" | "PL-2+" => Level::ParallelSnapshotIsolation,
             "snapshot-isolation" | "PL-SI" => Level::SnapshotIsolation,
-            // On keys, without predicates, PL-2.99 forbids what PL-3 forbids.
-            "repeatable-read" | "PL-2.99" | "serializable" | "PL-3" => Level::Serializable,
+            // On keys, without predicates, PL-2.99 forbids what PL-3 forbids. PL-3 is conflict serializability.
+            "repeatable-read" | "PL-2.99" | "serializable" | "conflict-serializable" | "PL-3" => Level::Serializable,
             _ => return None,
         };
         Some(Self { level, sessions })
@@ -155,21 +151,37 @@ impl Isolation {
     /// The levels that are nearest to one of Elle's that is not checked here: the next weaker and the next stronger
     /// one, by Elle's names. None for a name that Elle does not have, or whose level is checked.
     pub fn nearest_of_elle(name: &str) -> Option<[Option<&'static str>; 2]> {
-        let name = name.strip_prefix("strong-session-").unwrap_or(name);
-        Some(match name {
-            "read-uncommitted" | "PL-1" => [None, Some("read-committed")],
-            "cursor-stability" | "PL-CS" => [Some("read-committed"), Some("repeatable-read")],
-            "monotonic-view" | "PL-2L" => [Some("read-committed"), Some("consistent-view")],
-            "monotonic-snapshot-read" | "PL-MSR" => [Some("read-committed"), Some("snapshot-isolation")],
-            "forward-consistent-view" | "PL-FCV" => [Some("consistent-view"), Some("snapshot-isolation")],
-            "update-serializable" | "update-atomic" | "PL-3U" => [Some("consistent-view"), Some("serializable")],
-            "ROLA" => [Some("read-atomic"), Some("consistent-view")],
+        use Level::{Causal, ParallelSnapshotIsolation, Pl2, ReadAtomic, Serializable, SnapshotIsolation};
+        let (sessions, plain) = sessions_of_elle(name);
+        let [weaker, stronger] = match plain {
+            "read-uncommitted" | "PL-1" => [None, Some(Pl2)],
+            "cursor-stability" | "PL-CS" => [Some(Pl2), Some(ParallelSnapshotIsolation)],
+            "monotonic-view" | "PL-2L" => [Some(Pl2), Some(ParallelSnapshotIsolation)],
+            "monotonic-snapshot-read" | "PL-MSR" => [Some(Pl2), Some(SnapshotIsolation)],
+            "forward-consistent-view" | "PL-FCV" => [Some(ParallelSnapshotIsolation), Some(SnapshotIsolation)],
+            "update-serializable" | "update-atomic" | "PL-3U" => [Some(ParallelSnapshotIsolation), Some(Serializable)],
+            "ROLA" => [Some(ReadAtomic), Some(ParallelSnapshotIsolation)],
+            "1SR" | "view-serializable" => [Some(SnapshotIsolation), Some(Serializable)],
+            // These three are of sessions without saying so.
+            "session-serializable" => return Some([Some("serializable"), Some("strict-serializable")]),
+            "sequential" => return Some([Some("strong-session-causal-cerone"), Some("strong-session-serializable")]),
             "monotonic-reads" | "monotonic-writes" | "read-your-writes" | "writes-follow-reads" | "PRAM" => {
-                [None, Some("strong-session-causal-cerone")]
+                let stronger = Self { level: Causal, sessions: Sessions::Session };
+                return Some([None, stronger.elle_name()]);
             }
-            "1SR" | "view-serializable" => [Some("snapshot-isolation"), Some("serializable")],
             _ => return None,
-        })
+        };
+        let name = |level: Option<Level>| Self { level: level?, sessions }.elle_name();
+        Some([name(weaker), name(stronger)])
+    }
+}
+
+/// What a name of Elle says of sessions, and the rest of it.
+fn sessions_of_elle(name: &str) -> (Sessions, &str) {
+    match (name.strip_prefix("strong-session-"), name.strip_prefix("strong-")) {
+        (Some(name), _) => (Sessions::Session, name),
+        (None, Some(name)) => (Sessions::RealTime, name),
+        (None, None) => (Sessions::None, name),
     }
 }
 
@@ -201,8 +213,34 @@ mod tests {
                 None => assert_eq!(isolation.level, Level::RepeatableRead),
             }
         }
-        let nearest = Isolation::nearest_of_elle("strong-session-update-serializable").unwrap();
-        assert!(nearest.into_iter().flatten().all(|name| Isolation::from_elle(name).is_some()));
-        assert_eq!(Isolation::nearest_of_elle("serializable"), None);
+    }
+
+    /// Every level of Elle's own list is checked here, or has neighbours that are. They know as much of sessions, and
+    /// the one is weaker than the other.
+    #[test]
+    fn every_level_of_elle_has_an_answer() {
+        let plain = "1SR PL-1 PL-2 PL-2+ PL-2.99 PL-2L PL-3 PL-3U PL-CS PL-FCV PL-MSR PL-SI PL-SS PRAM ROLA \
+                     causal causal-cerone conflict-serializable consistent-view cursor-stability \
+                     forward-consistent-view monotonic-atomic-view monotonic-reads monotonic-snapshot-read \
+                     monotonic-view monotonic-writes parallel-snapshot-isolation prefix read-atomic read-committed \
+                     read-uncommitted read-your-writes repeatable-read sequential serializable session-serializable \
+                     snapshot-isolation strict-serializable strong-PL-1 strong-PL-2 strong-read-committed \
+                     strong-read-uncommitted strong-serializable strong-session-PL-1 strong-session-PL-2 \
+                     strong-session-read-committed strong-session-read-uncommitted strong-session-serializable \
+                     strong-session-snapshot-isolation strong-snapshot-isolation update-serializable \
+                     view-serializable writes-follow-reads strong-session-monotonic-view strong-monotonic-view";
+        for name in plain.split_whitespace() {
+            let nearest = Isolation::nearest_of_elle(name);
+            assert_ne!(Isolation::from_elle(name).is_some(), nearest.is_some(), "{name}");
+            let named = nearest.into_iter().flatten().flatten();
+            let near: Vec<Isolation> = named.map(|name| Isolation::from_elle(name).expect(name)).collect();
+            if let [weaker, stronger] = near[..] {
+                assert!(crate::implies(stronger.model(), weaker.model()), "{name}");
+            }
+            if name.starts_with("strong-") && nearest.is_some() {
+                assert!(near.iter().all(|near| near.sessions == sessions_of_elle(name).0), "{name}");
+            }
+        }
+        assert_eq!(Isolation::nearest_of_elle("snapshot"), None);
     }
 }
