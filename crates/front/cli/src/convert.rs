@@ -3,11 +3,12 @@
 
 use std::io::{self, Write};
 
-use format::{ReadOptions, WriteError, Writer};
+use budget::Budget;
+use format::{WriteError, Writer};
 use history::History;
 use report::perfetto;
 
-use crate::flags::{Convert, Target};
+use crate::flags::{Convert, Reading, Target};
 use crate::output::{self, Output, Palette};
 use crate::progress::Progress;
 use crate::{BAD, diagnostic, input};
@@ -48,12 +49,8 @@ pub(crate) fn run(flags: &Convert) -> u8 {
         output::complain(path, "the name of the file does not show its format; give the format with --to");
         return BAD;
     };
-    let options = ReadOptions {
-        format: flags.from,
-        object: flags.object,
-        initial: flags.initial.clone(),
-        ..ReadOptions::default()
-    };
+    let reading = Reading { format: flags.from, object: flags.object, initial: flags.initial.clone() };
+    let options = reading.options(&Budget::UNLIMITED, flags.timeout);
     let (path, only) = input::selected(&flags.input);
     let mut reader = match input::open(path, &options, &Progress::none()) {
         Ok(reader) => reader,

@@ -225,9 +225,9 @@ fn told(
         });
         return finding.unwrap_or_default() + &json::line(&totals);
     }
-    let got_stuck = if stuck > 0 { format!(", {stuck} of them stuck") } else { String::new() };
+    let got_stuck = if stuck > 0 { format!(" ({stuck} of them stuck)") } else { String::new() };
     let undecided = if unknown > 0 { format!(", {unknown} unknown") } else { String::new() };
-    let counts = format!("{executions} executions, {operations} operations{got_stuck}{undecided}");
+    let counts = format!("{executions} executions{got_stuck}, {operations} operations{undecided}");
     match found {
         None => format!("{model}: no violation in {counts}; the next execution is number {next}\n"),
         Some((number, (setup, bad))) => {

@@ -126,7 +126,7 @@ impl Verifier<'_> {
         self.advance()?;
         let _ = input::visit(
             &flags.files,
-            &flags.reading.options(&Budget::UNLIMITED, None),
+            &flags.reading.options(&Budget::UNLIMITED, flags.timeout),
             &Progress::none(),
             &mut |found| {
                 written = match found {

@@ -245,6 +245,14 @@ fn shown(flags: &Explore, test: &Test, model: Model, report: &Report) -> String 
         counts.deadlocks,
         counts.races,
     );
+    if counts.failed > 0 {
+        let plural = if counts.failed == 1 { "" } else { "s" };
+        let _ = writeln!(
+            text,
+            "Failed {name} {} execution{plural}: a thread divided by zero or left an array",
+            counts.failed
+        );
+    }
     if let Some(endless) = &report.endless {
         let within = match (endless.is_certain, flags.mode) {
             (true, _) => String::new(),

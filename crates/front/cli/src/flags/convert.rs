@@ -1,13 +1,14 @@
 //! The flags of `convert`.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
 use format::Format;
 use history::Object;
 
-use super::{formats, objects};
+use super::{formats, objects, seconds};
 
 /// Convert histories from one format to another
 #[derive(Args)]
@@ -31,6 +32,10 @@ pub(crate) struct Convert {
     /// in Jepsen's formats, nil; for kv, the empty string
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub(crate) initial: Option<String>,
+
+    /// Read a history for at most so many seconds; what is not read by then is bad input [default: no limit]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) timeout: Option<Duration>,
 
     /// The file to read, or FILE#k for its history number k, counted from 0; standard input if it is `-` or left out
     #[arg(value_name = "IN", default_value = "-", value_hint = ValueHint::FilePath)]

@@ -1,10 +1,11 @@
 //! The flags of `verify`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueHint};
 
-use super::Reading;
+use super::{Reading, seconds};
 
 /// Verify certificates, with code that shares only the parser with the checkers
 ///
@@ -22,6 +23,10 @@ pub(crate) struct Verify {
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+
+    /// Read a history for at most so many seconds; what is not read by then is bad input [default: no limit]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) timeout: Option<Duration>,
 
     /// Exit with status 1 if some history has no certificate
     #[arg(long)]

@@ -205,6 +205,17 @@ exists (0:ok=0)\n";
     assert!(ran.status == 0 && ran.out.contains("blocked 0"), "{ran:?}");
 }
 
+/// Executions that fail have no final state: the answer says how many there are.
+#[test]
+fn executions_that_fail_are_told() {
+    let files = Files::new();
+    let text = "C d\n{}\nP0 (atomic_int* x) { int r = 1 / atomic_load(x); }\nP1 (atomic_int* x) { atomic_store(x, 1); }
+forall (0:r=1)\n";
+    let ran = seriatim(["explore", &files.write("d.litmus", text)]);
+    assert!(ran.out.contains("Failed d 1 execution: a thread divided by zero or left an array\n"), "{ran:?}");
+    assert!(ran.out.contains("Executions d c20 1 blocked 0"), "{ran:?}");
+}
+
 /// A test of which no execution ends says so, shows one, and is a fault if liveness was asked for.
 #[test]
 fn livelocks_are_told() {

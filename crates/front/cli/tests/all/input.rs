@@ -239,10 +239,15 @@ fn a_file_that_is_read_for_ever_is_given_up() {
     encoder.write_all(&vec![b'\n'; 1 << 20]).unwrap();
     let path = files.path("newlines.hist.gz");
     fs::write(&path, encoder.finish().unwrap().repeat(4096)).unwrap();
-    for command in ["check", "classify", "explain", "kernel", "report", "shrink"] {
-        let page = &files.path("page.html");
-        let output: &[&str] = if command == "report" { &["--output", page] } else { &[] };
-        let ran = seriatim_with(&[&[command, "--timeout", "0.05", &path], output].concat());
+    for command in ["check", "classify", "convert", "explain", "kernel", "report", "shrink", "verify"] {
+        let (page, certificate) = (&files.path("page.html"), &files.write("empty.jsonl", ""));
+        let others: &[&str] = match command {
+            "convert" => &["--to", "jsonl"],
+            "report" => &["--output", page],
+            "verify" => &[certificate],
+            _ => &[],
+        };
+        let ran = seriatim_with(&[&[command, "--timeout", "0.05"], others, &[&path]].concat());
         assert_eq!(ran.status, 2, "{command:?}: {ran:?}");
         assert!(ran.err.contains("not read to its end"), "{command:?}: {ran:?}");
     }

@@ -209,8 +209,8 @@ fn a_stuck_memory_system_is_a_finding() {
     assert!(ran.out.contains("\"verdict\":\"stuck\"") && ran.out.contains("is not expected"), "{}", ran.out);
     let ran = seriatim_with(&[&["hunt"], &flags[..]].concat());
     let first = ran.out.lines().next().unwrap();
-    let count: u64 = first.split_once(" of them stuck").unwrap().0.rsplit(' ').next().unwrap().parse().unwrap();
-    assert!(count > 0, "{first}");
+    let count: u64 = first.split_once(" of them stuck").unwrap().0.rsplit('(').next().unwrap().parse().unwrap();
+    assert!(count > 0 && first.contains(" executions ("), "{first}");
     let ran = seriatim_with(&[&["simulate", "--check"], &flags[..]].concat());
     assert_eq!(ran.status, 4, "{ran:?}");
     assert!(ran.out.contains("the memory system does not go on"), "{}", ran.out);
