@@ -88,6 +88,23 @@ fn first_violation(history: &History) -> Option<u32> {
     ends.iter().copied().find(is_bad)
 }
 
+/// Whether a monitor finds a violation. It must speak at the first prefix that is refused, with evidence that is
+/// verified. None if it gives up.
+fn is_exactly_a_violation(history: &History, algorithm: Algorithm, context: &dyn Fn() -> String) -> Option<bool> {
+    match run(history, algorithm) {
+        Answer::GaveUp => None,
+        Answer::Possible => {
+            assert_eq!(first_violation(history), None, "{}", context());
+            Some(false)
+        }
+        Answer::ViolationAt(moment, violation) => {
+            assert_eq!(first_violation(history), Some(moment), "{}", context());
+            verify_core(&prefix(history, moment), &violation, context);
+            Some(true)
+        }
+    }
+}
+
 const EXACT: [Object; 5] = [Object::Queue, Object::Register, Object::Set, Object::Mutex, Object::Semaphore];
 
 /// Some operations fail, and some do not say what they returned.
@@ -123,14 +140,9 @@ fn exact_monitors_are_exact_at_every_return() {
             }
             failed_tries += history.operations().iter().filter(|operation| is_failed_try(operation)).count();
             let context = || format!("seed {seed}\n{}", text(&history));
-            match run(&history, Algorithm::Fast) {
-                Answer::GaveUp => gave_up += 1,
-                Answer::Possible => assert_eq!(first_violation(&history), None, "{}", context()),
-                Answer::ViolationAt(moment, violation) => {
-                    assert_eq!(first_violation(&history), Some(moment), "{}", context());
-                    verify_core(&prefix(&history, moment), &violation, &context);
-                    violations += 1;
-                }
+            match is_exactly_a_violation(&history, Algorithm::Fast, &context) {
+                None => gave_up += 1,
+                Some(is_violation) => violations += u32::from(is_violation),
             }
         }
         println!("{}: {violations} violations, gave up {gave_up} of {}", object.name(), cases(6000));
@@ -167,15 +179,8 @@ fn the_search_is_exact_at_every_return_whatever_repeats() {
                 history = forget_some(history, seed);
             }
             let context = || format!("{object:?}, seed {seed}\n{}", text(&history));
-            match run(&history, Algorithm::Search) {
-                Answer::GaveUp => panic!("it gives up: {}", context()),
-                Answer::Possible => assert_eq!(first_violation(&history), None, "{}", context()),
-                Answer::ViolationAt(moment, violation) => {
-                    assert_eq!(first_violation(&history), Some(moment), "{}", context());
-                    verify_core(&prefix(&history, moment), &violation, &context);
-                    violations += 1;
-                }
-            }
+            let is_violation = is_exactly_a_violation(&history, Algorithm::Search, &context);
+            violations += u64::from(is_violation.unwrap_or_else(|| panic!("it gives up: {}", context())));
         }
         println!("{}: {violations} violations of {}", object.name(), cases(2000));
         assert!(violations > cases(100), "{object:?}: {violations}");
@@ -199,14 +204,9 @@ fn the_monitor_of_every_object_speaks_at_the_first_prefix_that_is_refused() {
                 history = forget_some(history, seed);
             }
             let context = || format!("{object:?}, seed {seed}\n{}", text(&history));
-            match run(&history, Algorithm::Auto) {
-                Answer::GaveUp => gave_up += 1,
-                Answer::Possible => assert_eq!(first_violation(&history), None, "{}", context()),
-                Answer::ViolationAt(moment, violation) => {
-                    assert_eq!(first_violation(&history), Some(moment), "{}", context());
-                    verify_core(&prefix(&history, moment), &violation, &context);
-                    violations += 1;
-                }
+            match is_exactly_a_violation(&history, Algorithm::Auto, &context) {
+                None => gave_up += 1,
+                Some(is_violation) => violations += u64::from(is_violation),
             }
         }
         println!("{}: {violations} violations, gave up {gave_up} of {}", object.name(), cases(2000));
