@@ -127,10 +127,18 @@ impl Compiled {
         run(cc, Path::new("shim.s"), |command| {
             command.args(["-shared", "-nostdlib", "-Wl,-Bsymbolic"]).arg(path("shim.s")).arg("-o").arg(&library);
         })?;
-        run(cc, &files[0], |command| {
+        let is_given = matches!(files, [file] if is_object(file));
+        let linked = run(cc, &files[0], |command| {
             command.args(["-shared", "-Wl,--no-as-needed"]).arg("-o").arg(compiled.all()).arg(&library).arg(&program);
-        })?;
-        Ok(compiled)
+            if is_given {
+                // What the linker says of it is no help.
+                command.stderr(Stdio::null());
+            }
+        });
+        match linked {
+            Err(_) if is_given => Err(NotExplored::Foreign { file: files[0].clone() }),
+            linked => linked.map(|()| compiled),
+        }
     }
 
     pub(crate) fn program(&self) -> PathBuf {

@@ -225,6 +225,12 @@ pub enum NotExplored {
         /// The file.
         file: PathBuf,
     },
+    /// A file is no program that can be loaded.
+    #[error("{}: this was not linked with the flags that `--libs` prints", file.display())]
+    Foreign {
+        /// The file.
+        file: PathBuf,
+    },
     /// A file cannot be written.
     #[error("the folder for the compiled program cannot be written: {0}")]
     Folder(io::Error),

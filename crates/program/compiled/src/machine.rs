@@ -406,7 +406,7 @@ impl Machine {
 
     /// Asks for a step. If nothing is an event yet, it is taken at once.
     pub(crate) fn ask(&mut self, thread: u32, step: Step, then: Then) {
-        if self.refuses_sequential && order_of(step) == Some(Order::SequentiallyConsistent) {
+        if self.refuses_sequential && is_sequential(step) {
             let site = self.threads[thread as usize].site;
             self.refuse("this model has no sequentially consistent accesses and fences".to_owned(), site);
         }
@@ -450,7 +450,7 @@ impl Machine {
             _ => None,
         };
         let mut is_effect = !matches!(step, Step::Read { .. } | Step::Fence(_) | Step::Access { writes: false, .. });
-        if let Then::Chance(chance, _) = then {
+        if let Then::Chance(chance) = then {
             // What does not happen is nothing.
             is_effect = value == 1;
             let of = &mut self.threads[thread as usize];
@@ -516,11 +516,11 @@ impl Machine {
     }
 }
 
-fn order_of(step: Step) -> Option<Order> {
+/// Whether a step may be sequentially consistent, if it fails, too.
+fn is_sequential(step: Step) -> bool {
     match step {
-        Step::Read { order, .. } | Step::Write { order, .. } | Step::Rmw { order, .. } | Step::Fence(order) => {
-            Some(order)
-        }
-        _ => None,
+        Step::Read { order, .. } | Step::Write { order, .. } | Step::Fence(order) => order.is_sequential(),
+        Step::Rmw { order, failure, .. } => order.is_sequential() || failure.is_sequential(),
+        _ => false,
     }
 }

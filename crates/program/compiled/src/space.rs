@@ -20,7 +20,7 @@ const GAP: usize = 16;
 /// Addresses below this are taken for uses of a null pointer.
 const LOW: usize = 1 << 16;
 /// Below the lowest end that hooks have shown, a stack is taken to be unused where so many bytes were not used.
-const UNUSED: usize = 1 << 13;
+const UNUSED: usize = 1 << 12;
 
 /// Who has done something, where in the code, and after how many of its steps.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

@@ -34,9 +34,9 @@ pub(crate) enum Then {
         mutex: usize,
     },
     /// Something may happen without a reason: the choice is made.
-    Chance(Chance, Early),
+    Chance(Chance),
     /// It has happened, and shows whether it could.
-    Happened(Early),
+    Happened,
     TriedLock {
         mutex: usize,
         busy: u64,
@@ -157,6 +157,8 @@ pub(crate) struct Thread {
     pub(crate) sites: Vec<(usize, bool)>,
     /// Where something has happened without a reason, and how often; and the steps that are such choices.
     pub(crate) chances: Vec<(Chance, usize, u32)>,
+    /// What it may happen to now.
+    pub(crate) early: Option<Early>,
     pub(crate) chance_steps: Vec<(u32, Chance)>,
     /// Whether its wait may end because the time is up.
     pub(crate) has_time: bool,
@@ -212,6 +214,7 @@ impl Thread {
             is_freeing: false,
             sites: Vec::new(),
             chances: Vec::new(),
+            early: None,
             chance_steps: Vec::new(),
             has_time: false,
             callers: Vec::new(),

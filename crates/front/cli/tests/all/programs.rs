@@ -73,6 +73,45 @@ fn what_cannot_be_compiled_or_loaded_is_bad_input() {
     assert_eq!(ran.status, 0, "{ran:?}");
 }
 
+#[test]
+fn a_program_cannot_disturb_the_terminal() {
+    if !has("cc") {
+        return;
+    }
+    let files = Files::new();
+    let code = "void __assert_fail(const char *, const char *, unsigned, const char *);\n\
+                int main(void) { __assert_fail(\"\\033[31mred\", \"file\", 1, \"main\"); }\n";
+    let ran = seriatim(["explore", &files.write("name\u{1b}[31m.c", code)]);
+    assert!(ran.status == 1 && ran.out.contains("red") && !ran.out.contains('\u{1b}'), "{ran:?}");
+}
+
+#[test]
+fn chances_have_flags_and_are_told() {
+    if !has("cc") {
+        return;
+    }
+    let files = Files::new();
+    let code = "#include <assert.h>\n#include <pthread.h>\nint main(void) {\n  pthread_mutex_t m = \
+                PTHREAD_MUTEX_INITIALIZER;\n  pthread_cond_t c = PTHREAD_COND_INITIALIZER;\n  struct timespec t = {0};\n  \
+                pthread_mutex_lock(&m);\n  int how = pthread_cond_timedwait(&c, &m, &t);\n  return how;\n}\n";
+    let path = files.write("waits.c", code);
+    let ran = seriatim(["explore", &path]);
+    assert_eq!((ran.status, ran.out.contains("no finding in all 2 executions\n")), (0, true), "{ran:?}");
+    let never = seriatim(["explore", "--timeouts", "0", "--spurious", "0", &path]);
+    assert!(never.status == 1 && never.out.contains("deadlock"), "{never:?}");
+    let again = seriatim(["explore", "--timeouts", "0", "--json", &path]);
+    assert!(again.out.contains("\"spurious_wakes\":null") && again.out.contains("\"timeouts\":0"), "{again:?}");
+}
+
+#[test]
+fn what_was_linked_otherwise_is_told() {
+    if !has("cc") {
+        return;
+    }
+    let ran = seriatim(["explore", "/bin/true"]);
+    assert!(ran.status == 2 && ran.err.contains("was not linked with the flags"), "{ran:?}");
+}
+
 /// Two files, of which one needs the other.
 fn project(files: &Files) {
     let (program, _) = example();

@@ -25,7 +25,8 @@ impl Machine {
             self.has_denied[chance as usize] = true;
             return false;
         }
-        self.ask(thread, Step::Choice(2), Then::Chance(chance, early));
+        self.threads[thread as usize].early = Some(early);
+        self.ask(thread, Step::Choice(2), Then::Chance(chance));
         true
     }
 
@@ -47,7 +48,8 @@ impl Machine {
     }
 
     /// The choice is made.
-    pub(crate) fn chance(&mut self, thread: u32, chance: Chance, early: Early, happens: bool) {
+    pub(crate) fn chance(&mut self, thread: u32, chance: Chance, happens: bool) {
+        let Some(early) = self.threads[thread as usize].early else { return };
         if happens {
             let of = &mut self.threads[thread as usize];
             let site = of.site;
@@ -64,7 +66,7 @@ impl Machine {
             }
             (Early::Exchange(step) | Early::Lock(step, ..), true) => {
                 let Step::Rmw { location, failure, .. } = step else { return };
-                self.ask(thread, Step::Read { location, order: failure, until: None }, Then::Happened(early));
+                self.ask(thread, Step::Read { location, order: failure, until: None }, Then::Happened);
             }
             (Early::Wait(waiting), false) => self.wait_by(thread, waiting, Some(chance)),
             (Early::Wait(waiting), true) => self.leave(thread, waiting, chance),
@@ -72,7 +74,8 @@ impl Machine {
     }
 
     /// What happened was read: a value with which the step would have gone another way, or not.
-    pub(crate) fn happened(&mut self, thread: u32, early: Early, value: i64) {
+    pub(crate) fn happened(&mut self, thread: u32, value: i64) {
+        let Some(early) = self.threads[thread as usize].early else { return };
         let (is_early, step) = match early {
             Early::Exchange(step @ Step::Rmw { update, .. }) => (update.apply(value).is_some(), step),
             Early::Lock(step, ..) => (step.until().is_some_and(|until| !until.accepts(value)), step),

@@ -173,8 +173,8 @@ impl Machine {
                 }
             }
             Then::Spawned { .. } | Then::Joined { .. } => self.thread_then(thread, then),
-            Then::Chance(chance, early) => self.chance(thread, chance, early, value == 1),
-            Then::Happened(early) => self.happened(thread, early, value),
+            Then::Chance(chance) => self.chance(thread, chance, value == 1),
+            Then::Happened => self.happened(thread, value),
             Then::Waits(_) | Then::Leaves(..) | Then::Wakes { .. } | Then::Chosen { .. } => {
                 self.condition_then(thread, then, value);
             }
