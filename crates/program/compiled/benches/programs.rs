@@ -5,6 +5,7 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints")]
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use compiled::{Compiled, Setup, explore};
@@ -16,11 +17,10 @@ extern void seriatim_assume(int);\n";
 
 /// A `main` that runs these threads, each with its number.
 fn main_of(threads: &[String]) -> String {
-    let starts: String = threads
-        .iter()
-        .enumerate()
-        .map(|(at, name)| format!("pthread_create(&t[{at}], 0, {name}, (void *){at}L);\n"))
-        .collect();
+    let mut starts = String::new();
+    for (at, name) in threads.iter().enumerate() {
+        let _ = writeln!(starts, "pthread_create(&t[{at}], 0, {name}, (void *){at}L);");
+    }
     format!(
         "int main(void) {{ pthread_t t[{0}];\n{starts}for (int i = 0; i < {0}; i++) pthread_join(t[i], 0); }}\n",
         threads.len()

@@ -97,13 +97,13 @@ pub(crate) struct Timed {
 }
 
 /// With the error number of POSIX.
-const fn posix(argument: u8) -> Option<Timed> {
-    Some(Timed { argument, answer: 110 })
+const fn posix(argument: u8) -> Timed {
+    Timed { argument, answer: 110 }
 }
 
 /// With C11's `thrd_timedout`.
-const fn c11(argument: u8) -> Option<Timed> {
-    Some(Timed { argument, answer: 4 })
+const fn c11(argument: u8) -> Timed {
+    Timed { argument, answer: 4 }
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -351,10 +351,10 @@ const OF_LIBC: &[(&str, Hook)] = &[
     ("pthread_mutex_destroy", Hook::Mutex(Mutex::Destroy)),
     ("mtx_destroy", Hook::Mutex(Mutex::Destroy)),
     ("pthread_mutex_lock", Hook::Mutex(Mutex::Lock(None))),
-    ("pthread_mutex_timedlock", Hook::Mutex(Mutex::Lock(posix(1)))),
-    ("pthread_mutex_clocklock", Hook::Mutex(Mutex::Lock(posix(2)))),
+    ("pthread_mutex_timedlock", Hook::Mutex(Mutex::Lock(Some(posix(1))))),
+    ("pthread_mutex_clocklock", Hook::Mutex(Mutex::Lock(Some(posix(2))))),
     ("mtx_lock", Hook::Mutex(Mutex::Lock(None))),
-    ("mtx_timedlock", Hook::Mutex(Mutex::Lock(c11(1)))),
+    ("mtx_timedlock", Hook::Mutex(Mutex::Lock(Some(c11(1))))),
     ("pthread_mutex_trylock", Hook::Mutex(Mutex::TryLock)),
     ("mtx_trylock", Hook::Mutex(Mutex::C11TryLock)),
     ("pthread_mutex_unlock", Hook::Mutex(Mutex::Unlock)),
@@ -369,10 +369,10 @@ const OF_LIBC: &[(&str, Hook)] = &[
     ("pthread_cond_destroy", Hook::Nothing),
     ("cnd_destroy", Hook::Nothing),
     ("pthread_cond_wait", Hook::Cond(Cond::Wait(None))),
-    ("pthread_cond_timedwait", Hook::Cond(Cond::Wait(posix(2)))),
-    ("pthread_cond_clockwait", Hook::Cond(Cond::Wait(posix(3)))),
+    ("pthread_cond_timedwait", Hook::Cond(Cond::Wait(Some(posix(2))))),
+    ("pthread_cond_clockwait", Hook::Cond(Cond::Wait(Some(posix(3))))),
     ("cnd_wait", Hook::Cond(Cond::Wait(None))),
-    ("cnd_timedwait", Hook::Cond(Cond::Wait(c11(2)))),
+    ("cnd_timedwait", Hook::Cond(Cond::Wait(Some(c11(2))))),
     ("pthread_cond_signal", Hook::Cond(Cond::Signal)),
     ("cnd_signal", Hook::Cond(Cond::Signal)),
     ("pthread_cond_broadcast", Hook::Cond(Cond::Broadcast)),
@@ -380,19 +380,19 @@ const OF_LIBC: &[(&str, Hook)] = &[
     ("pthread_rwlock_init", Hook::RwLock(RwLock::Init)),
     ("pthread_rwlock_destroy", Hook::RwLock(RwLock::Destroy)),
     ("pthread_rwlock_rdlock", Hook::RwLock(RwLock::Read(None))),
-    ("pthread_rwlock_timedrdlock", Hook::RwLock(RwLock::Read(posix(1)))),
-    ("pthread_rwlock_clockrdlock", Hook::RwLock(RwLock::Read(posix(2)))),
+    ("pthread_rwlock_timedrdlock", Hook::RwLock(RwLock::Read(Some(posix(1))))),
+    ("pthread_rwlock_clockrdlock", Hook::RwLock(RwLock::Read(Some(posix(2))))),
     ("pthread_rwlock_wrlock", Hook::RwLock(RwLock::Write(None))),
-    ("pthread_rwlock_timedwrlock", Hook::RwLock(RwLock::Write(posix(1)))),
-    ("pthread_rwlock_clockwrlock", Hook::RwLock(RwLock::Write(posix(2)))),
+    ("pthread_rwlock_timedwrlock", Hook::RwLock(RwLock::Write(Some(posix(1))))),
+    ("pthread_rwlock_clockwrlock", Hook::RwLock(RwLock::Write(Some(posix(2))))),
     ("pthread_rwlock_tryrdlock", Hook::RwLock(RwLock::TryRead)),
     ("pthread_rwlock_trywrlock", Hook::RwLock(RwLock::TryWrite)),
     ("pthread_rwlock_unlock", Hook::RwLock(RwLock::Unlock)),
     ("sem_init", Hook::Semaphore(Semaphore::Init)),
     ("sem_destroy", Hook::Nothing),
     ("sem_wait", Hook::Semaphore(Semaphore::Wait(None))),
-    ("sem_timedwait", Hook::Semaphore(Semaphore::Wait(posix(1)))),
-    ("sem_clockwait", Hook::Semaphore(Semaphore::Wait(posix(2)))),
+    ("sem_timedwait", Hook::Semaphore(Semaphore::Wait(Some(posix(1))))),
+    ("sem_clockwait", Hook::Semaphore(Semaphore::Wait(Some(posix(2))))),
     ("sem_trywait", Hook::Semaphore(Semaphore::TryWait)),
     ("sem_post", Hook::Semaphore(Semaphore::Post)),
     ("sem_getvalue", Hook::Semaphore(Semaphore::Value)),

@@ -22,15 +22,20 @@ use explore::{Builder, Finding, Model, Strategy, Verdict, hint, thread};
 #[global_allocator]
 static ALLOCATOR: explore::alloc::Quarantine = explore::alloc::Quarantine;
 
+/// No wait ends without a reason: that is for `tests/all/waits.rs`.
+fn builder() -> Builder {
+    Builder { spurious_wakes: 0, ..Builder::new() }
+}
+
 fn check(code: impl Fn() + 'static) -> Verdict {
-    Builder::new().check(code)
+    builder().check(code)
 }
 
 #[track_caller]
 fn passes(code: impl Fn() + Copy + 'static) -> u64 {
     let verdict = check(code);
     assert!(verdict.finding.is_none() && verdict.is_complete, "{verdict}");
-    let random = Builder::new().sample(Strategy::Uniform, 0..50, code);
+    let random = builder().sample(Strategy::Uniform, 0..50, code);
     assert!(random.finding.is_none() && random.counts.executions == 50, "{random}");
     verdict.counts.executions
 }

@@ -424,7 +424,8 @@ fn panics_with_locks() {
 /// A thread that is parked goes on when it gets a token, also if it gets it before; and sees what was done before.
 #[test]
 fn parked_threads() {
-    let verdict = check(|| {
+    let waits = Builder { spurious_wakes: 0, ..Builder::new() };
+    let verdict = waits.check(|| {
         let data = Arc::new(AtomicUsize::new(0));
         let other = Arc::clone(&data);
         let waiting = thread::spawn(move || {
@@ -440,7 +441,7 @@ fn parked_threads() {
     });
     assert!(verdict.finding.is_none() && verdict.is_complete && verdict.counts.executions == 1, "{verdict}");
     // Two tokens at once are one, so the second wait may be for ever.
-    let verdict = check(|| {
+    let verdict = waits.check(|| {
         let waiting = thread::spawn(|| {
             thread::park();
             thread::park();
