@@ -1,5 +1,6 @@
 """A real cluster: two executors, each a process of its own."""
 
+import datetime
 import json
 import os
 import pickle
@@ -205,6 +206,35 @@ def test_a_stream_is_followed(session, tmp_path):
         streaming.watch(stream.drop("index"), "linearizable")
     with pytest.raises(ValueError, match="column `time`"):
         streaming.watch(stream, "linearizable", forgets="10 minutes")
+
+
+def test_a_history_is_forgotten_behind_the_watermark(session, tmp_path):
+    """What is late costs an answer, and makes no wrong one."""
+    schema = "history string, index long, time timestamp, process int, type string, f string, value long"
+    hour = datetime.timedelta(hours=1)
+    start = datetime.datetime(2026, 1, 1)
+    lots = [
+        [("old", 0, start, 0, "invoke", "enqueue", 1)],
+        [("new", 0, start + 5 * hour, 0, "invoke", "enqueue", 1)],
+        [("new", 1, start + 5 * hour, 0, "ok", "enqueue", 1)],
+        # Behind the watermark: Spark drops it.
+        [("old", 1, start, 0, "ok", "enqueue", 1), ("new", 2, start + 6 * hour, 1, "invoke", "dequeue", None)],
+    ]
+    for number, rows in enumerate(lots):
+        session.createDataFrame(rows, schema).coalesce(1).write.mode("append").parquet(str(tmp_path / "events"))
+        for file in (tmp_path / "events").glob("*.parquet"):
+            if file.stat().st_mtime > 1e9:
+                os.utime(file, (1e8 + number, 1e8 + number))
+    stream = session.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "events"))
+    watched = streaming.watch(
+        stream.withWatermark("time", "10 minutes"), "linearizable", object="queue", forgets="1 hour"
+    )
+    query = watched.writeStream.outputMode("update").format("memory").queryName("forgotten")
+    query = query.trigger(availableNow=True).option("checkpointLocation", str(tmp_path / "state")).start()
+    query.awaitTermination()
+    rows = [(row["history"], row["verdict"], row["events"]) for row in session.table("forgotten").collect()]
+    assert [row for row in rows if row[0] == "old"] == [("old", "consistent", 1), ("old", "forgotten", 1)]
+    assert [row for row in rows if row[0] == "new"][-1] == ("new", "consistent", 3)
 
 
 def test_a_followed_history_is_exact_in_any_order():
