@@ -27,11 +27,23 @@ enum What {
     Whole { label: String, line: Option<u64>, message: String, advice: Option<String> },
 }
 
+/// What to do about a file that cannot be read, where that is plain.
+fn next_step(message: &str) -> Option<String> {
+    let step = if message.contains("(os error 2)") {
+        "next: is the name right? `-` is standard input"
+    } else if message.contains("no history below") {
+        "next: name the file itself, with --format if its name does not tell its format"
+    } else {
+        return None;
+    };
+    Some(step.to_owned())
+}
+
 impl Fault {
     /// The fault of a whole file.
     pub(crate) fn of_file(file: Arc<str>, message: String) -> Self {
-        let label = file.to_string();
-        Self { file, history: None, what: What::Whole { label, line: None, message, advice: None } }
+        let (label, advice) = (file.to_string(), next_step(&message));
+        Self { file, history: None, what: What::Whole { label, line: None, message, advice } }
     }
 
     /// The same fault, in this line of the file. The line itself is not shown.

@@ -38,7 +38,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::{ArgMatches, Args, CommandFactory, FromArgMatches};
+use clap::{ArgMatches, Args, FromArgMatches};
 use flags::{Check, Command, Flags};
 use history::visible;
 
@@ -51,6 +51,11 @@ const BAD: u8 = 2;
 fn main() -> ExitCode {
     panics::install();
     let arguments: Vec<OsString> = std::env::args_os().collect();
+    if arguments.len() <= 1 {
+        // If standard error is closed, there is nobody to tell.
+        let _ = io::stderr().write_all(flags::WELCOME.as_bytes());
+        return ExitCode::from(BAD);
+    }
     let (flags, matches) = match parse(&arguments) {
         Ok(parsed) => parsed,
         Err(error) => {
@@ -93,7 +98,8 @@ fn parse(arguments: &[OsString]) -> Result<(Flags, ArgMatches), clap::Error> {
     {
         return Ok((Flags::from_arg_matches(&matches)?, matches));
     }
-    let matches = Flags::command().try_get_matches_from(arguments)?;
+    let is_short = arguments.iter().take_while(|&argument| argument != "--").any(|argument| argument == "-h");
+    let matches = flags::command(is_short).try_get_matches_from(arguments)?;
     Ok((Flags::from_arg_matches(&matches)?, matches))
 }
 

@@ -1,4 +1,4 @@
-// Builds the program and the style of a page into dist/, which the crate embeds. The same source gives the same
+// Builds the programs and the styles of the pages into dist/, which the crate embeds. The same source gives the same
 // bytes. `node build.mjs --check` builds, compares with dist/, and fails if they differ.
 import { readFile, mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +6,7 @@ import { build } from 'esbuild';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const built = await build({
-  entryPoints: { page: here('src/main.ts') },
+  entryPoints: { page: here('src/main.ts'), live: here('src/live.ts') },
   bundle: true,
   minify: true,
   charset: 'ascii',
@@ -17,7 +17,7 @@ const built = await build({
   write: false,
 });
 const style = await build({
-  entryPoints: { page: here('src/style.css') },
+  entryPoints: { page: here('src/style.css'), live: here('src/live.css') },
   bundle: true,
   minify: true,
   charset: 'ascii',

@@ -236,6 +236,17 @@ impl Tally {
         self.skipped += other.skipped;
     }
 
+    /// What came since an older tally of the same run.
+    pub(crate) fn since(self, older: Self) -> Self {
+        Self {
+            histories: self.histories - older.histories,
+            violations: self.violations - older.violations,
+            unknown: self.unknown - older.unknown,
+            bad: self.bad - older.bad,
+            skipped: self.skipped - older.skipped,
+        }
+    }
+
     /// The verdicts besides the consistent ones, in words.
     fn text(self) -> String {
         let mut text = match self.violations {

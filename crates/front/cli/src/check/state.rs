@@ -323,7 +323,7 @@ fn sync_directory(path: &Path) {
 
 /// Keeps other processes from writing to the same state. A system without such locks has none.
 #[cfg(unix)]
-fn lock_file(file: &File) -> io::Result<()> {
+pub(crate) fn lock_file(file: &File) -> io::Result<()> {
     match rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
         Err(rustix::io::Errno::WOULDBLOCK) => Err(io::Error::other("another process is using this state")),
         _ => Ok(()),
@@ -331,6 +331,6 @@ fn lock_file(file: &File) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn lock_file(_: &File) -> io::Result<()> {
+pub(crate) fn lock_file(_: &File) -> io::Result<()> {
     Ok(())
 }

@@ -11,6 +11,12 @@ use crate::check::corpus::Shard;
 
 use super::{CHECK_STATUS, Choice, Memory, Reading, Research, Skipping, SourceFlags, models, seconds};
 
+/// The end of the short help, which fits one screen. All else is in the long help.
+const SHORT: &str = "\
+Common models: sc, tso, ra, c20, causal, linearizable, serializable, si.
+`seriatim models` lists all; `seriatim check --help` says more, with more flags.
+Exit status: 0 consistent; 1 violation; 2 bad usage or input; 3 unknown.";
+
 /// Check histories against models
 ///
 /// Prints one line for each history and model: `FILE[#k]: MODEL: consistent|violation|unknown`. If a file holds
@@ -18,18 +24,20 @@ use super::{CHECK_STATUS, Choice, Memory, Reading, Research, Skipping, SourceFla
 /// its line. A file that cannot be read is reported on standard error, with the place of the mistake; all other files
 /// are still checked.
 #[derive(Args)]
-#[command(after_help = CHECK_STATUS)]
+#[command(after_help = SHORT, after_long_help = CHECK_STATUS)]
 pub(crate) struct Check {
+    /// Models, with commas between; `all` that fit
+    ///
     /// Models to check, separated by commas; `all` for every model that fits. Without this flag: for transactions
     /// `strict-serializable` if times are known, else `serializable`; `linearizable` for a history with calls and
-    /// returns; `sc` for any other
+    /// returns; `sc` for any other.
     #[arg(short, long = "model", value_name = "MODEL", value_delimiter = ',', value_parser = models())]
     pub(crate) models: Vec<Choice>,
 
     /// Whose names the levels of transactions have, in `--model` and in the answers. Elle's names without a prefix do
     /// not know sessions: its `serializable` is `sessionless-serializable` here, its `strong-session-serializable` is
     /// `serializable`
-    #[arg(long, value_name = "WHOSE", value_enum, default_value_t = Names::Seriatim)]
+    #[arg(long, value_name = "WHOSE", value_enum, default_value_t = Names::Seriatim, hide_short_help = true)]
     pub(crate) names: Names,
 
     #[command(flatten)]
@@ -41,28 +49,36 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) sources: SourceFlags,
 
-    /// Print one JSON object per line instead of text (docs/json.md)
+    /// Print one JSON object per line (docs/json.md)
     #[arg(long)]
     pub(crate) json: bool,
 
+    /// Give up on a model after this time
+    ///
     /// Give up on a model of a history after this many seconds: its verdict is then `unknown`. To read a history may
-    /// take as long, and at least a second; what is not read by then is bad input
+    /// take as long, and at least a second; what is not read by then is bad input.
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     pub(crate) timeout: Duration,
 
     #[command(flatten)]
     pub(crate) memory: Memory,
 
-    /// How many histories to check at the same time [default: as many as there are processor cores]
+    /// How many histories at a time [default: cores]
+    ///
+    /// How many histories to check at the same time [default: as many as there are processor cores].
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
 
+    /// Write the certificates, for `seriatim verify`
+    ///
     /// Write the certificates of all verdicts to this file, one per line, for `seriatim verify`. With --json, the
-    /// output contains the certificates, too
+    /// output contains the certificates, too.
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) certificate: Option<PathBuf>,
 
-    /// Write a page for every violation to this directory, and an index of the run, `index.html` (docs/report.md)
+    /// Write a page for every violation
+    ///
+    /// Write a page for every violation to this directory, and an index of the run, `index.html` (docs/report.md).
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "state")]
     pub(crate) report: Option<PathBuf>,
 
@@ -75,8 +91,10 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) only: Only,
 
+    /// Print no explanations and no progress
+    ///
     /// Print no explanations, no progress, and no line for a verdict `consistent`. With --json, every verdict is
-    /// printed, without explanations and progress
+    /// printed, without explanations and progress.
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
@@ -85,7 +103,7 @@ pub(crate) struct Check {
 
     /// Files to check. `-` is standard input. FILE#k is history number k of a file, counted from 0. A directory means
     /// every history below it; in a Jepsen store, that is the history.edn of each test
-    #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
+    #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath, hide_short_help = true)]
     pub(crate) files: Vec<PathBuf>,
 }
 
@@ -125,11 +143,11 @@ pub(crate) struct StateFlags {
     /// Keep what is decided in this file. If the run is stopped, even by SIGKILL or by a crash, the same command goes
     /// on where it was, and prints the whole corpus. A state of another corpus, of other flags or of another version is
     /// refused. The input must be files (docs/scale.md)
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub(crate) state: Option<PathBuf>,
 
     /// Check only part I of N of the corpus, counted from 1. `seriatim merge` puts the states of all parts together
-    #[arg(long, value_name = "I/N", requires = "state", conflicts_with = "certificate")]
+    #[arg(long, value_name = "I/N", requires = "state", conflicts_with = "certificate", hide_short_help = true)]
     shard: Option<Shard>,
 }
 
@@ -170,26 +188,30 @@ impl Names {
 /// Which violations to report: all, unless one of these says otherwise.
 #[derive(Args)]
 pub(crate) struct Only {
+    /// Stop at the first violation
+    ///
     /// Stop at the first violation in the order of the input. It is the same whatever the number of jobs: every history
-    /// before it is decided, and none after it is printed
+    /// before it is decided, and none after it is printed.
     #[arg(long, visible_alias = "fail-fast", conflicts_with = "smallest")]
     pub(crate) first: bool,
 
     /// Report only the history with the fewest operations that violates a model; of several, the first
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) smallest: bool,
 }
 
 /// What CI servers read.
 #[derive(Args)]
 pub(crate) struct Ci {
+    /// Write the verdicts as JUnit XML
+    ///
     /// Write the verdicts to this file as JUnit XML: a violation is a failure, an unknown verdict and a bad input are
-    /// errors
+    /// errors.
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) junit: Option<PathBuf>,
 
     /// Print a GitHub annotation for each violation, unknown verdict and bad input, besides the text: the workflow
     /// shows it at the line of the history
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with = "json", hide_short_help = true)]
     pub(crate) github: bool,
 }

@@ -28,7 +28,7 @@ use std::time::Duration;
 use budget::{Budget, ram};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Args, Parser, Subcommand};
+use clap::{Arg, ArgMatches, Args, CommandFactory, Parser, Subcommand};
 use format::Format;
 use history::Object;
 use model::Isolation;
@@ -62,6 +62,36 @@ pub(crate) struct Flags {
     pub(crate) command: Command,
 }
 
+/// The description of all flags. A short help (`-h`) leaves out long lists of values, which the long help has.
+pub(crate) fn command(is_short: bool) -> clap::Command {
+    let command = Flags::command();
+    if !is_short {
+        return command;
+    }
+    let hide = |flag: Arg| {
+        let values = flag.get_possible_values().len();
+        flag.hide_possible_values(values > MOST_VALUES)
+    };
+    let names: Vec<String> = command.get_subcommands().map(|it| it.get_name().to_owned()).collect();
+    names.into_iter().fold(command, |command, name| command.mut_subcommand(name, |it| it.mut_args(hide)))
+}
+
+/// How many values of a flag a short help lists.
+const MOST_VALUES: usize = 5;
+
+/// What one can do, for somebody who has said nothing.
+pub(crate) const WELCOME: &str = "\
+Seriatim tells whether a recorded concurrent execution is allowed by a model.
+
+  seriatim check FILE       judge a history: Jepsen's, a trace, calls, transactions
+  seriatim explain FILE     draw the operations that clash; `report` makes a page
+  seriatim monitor FILE     judge a stream of events while the program runs
+  seriatim explore TEST     every execution of a litmus test, or of a C program
+  seriatim probe URL        run transactions on a real database, and judge them
+  seriatim models           the models: sc, tso, c20, linearizable, serializable, ...
+  seriatim help             all commands; `seriatim help check` says all about one
+";
+
 /// The exit status of `check` and `monitor`.
 const CHECK_STATUS: &str = "Exit status: 0 all consistent; 1 some violation; 2 bad usage or bad input, or the output \
                             could not be written; 3 no violation, but some verdict is unknown.";
@@ -94,24 +124,28 @@ pub(crate) enum Command {
 pub(crate) struct SourceFlags {
     /// Refuse a history in which a value was written twice to a location and a read of it does not say which write it
     /// is from, as bad input of the memory models. Without this flag, sources are looked for that satisfy the model
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) unique: bool,
 }
 
 /// How to read histories.
 #[derive(Clone, Args)]
 pub(crate) struct Reading {
-    /// The kind of object, whatever the file says
+    /// The kind of object, such as queue or register
+    ///
+    /// The kind of object, whatever the file says.
     #[arg(long, value_name = "OBJECT", value_parser = objects())]
     pub(crate) object: Option<Object>,
 
-    /// The format of the files [default: by extension, else by content]
+    /// The format [default: by extension, else content]
+    ///
+    /// The format of the files [default: by extension, else by content] (docs/formats.md).
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     pub(crate) format: Option<Format>,
 
     /// The initial value of every location or key whose initial value the file does not state. Without this flag: 0;
     /// in Jepsen's formats, nil; for kv, the empty string
-    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true, hide_short_help = true)]
     pub(crate) initial: Option<String>,
 }
 
@@ -120,7 +154,7 @@ pub(crate) struct Reading {
 pub(crate) struct Skipping {
     /// Skip files and histories that cannot be read. Standard error names and counts them; the exit status depends only
     /// on the other files and histories
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) skip_unreadable: bool,
 }
 
@@ -232,8 +266,10 @@ impl TypedValueParser for ObjectParser {
 /// How much memory a command may take.
 #[derive(Debug, Args)]
 pub(crate) struct Memory {
+    /// Take at most this much, such as `2G`
+    ///
     /// Take at most this much memory, such as `500M` or `2G`. What would need more is `unknown`; a history that does
-    /// not fit is an input error [default: half of what the machine has free]
+    /// not fit is an input error [default: half of what the machine has free].
     #[arg(long = "memory", value_name = "SIZE", value_parser = size)]
     limit: Option<usize>,
     #[arg(skip)]

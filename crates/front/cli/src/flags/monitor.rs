@@ -8,7 +8,10 @@ use clap::{Args, ValueHint};
 use model::Model;
 
 use super::research::RESEARCH;
-use super::{CHECK_STATUS, Reading, one_of};
+use super::{CHECK_STATUS, Reading, one_of, size};
+
+/// The heading of the flags of a service.
+const SERVICE: &str = "As a service (docs/monitor.md)";
 
 /// Follow a stream of events, and report the first violation at the event that makes it certain
 ///
@@ -65,8 +68,9 @@ pub(crate) struct Monitor {
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath, conflicts_with = "listen")]
     pub(crate) record: Option<PathBuf>,
 
-    /// Save the state to this file from time to time. If the file is there at the start, continue from it
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "listen")]
+    /// Save the state to this file from time to time. If the file is there at the start, continue from it. With
+    /// --listen, a directory: the streams of clients with names are saved in it
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub(crate) checkpoint: Option<PathBuf>,
 
     /// After how many events to save the state again. If saving takes long, the monitor saves less often, so that
@@ -74,23 +78,77 @@ pub(crate) struct Monitor {
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub(crate) checkpoint_every: u64,
 
+    /// After how many seconds to save the state again, if there are new events
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    pub(crate) checkpoint_seconds: u64,
+
     /// Wait for more events at the end of the file. If the file is replaced (as logrotate does) or truncated, the new
     /// file is read from its beginning, as `tail -F` does
     #[arg(long, requires = "file")]
     pub(crate) follow: bool,
 
-    /// Take the streams of clients of a socket: `unix:PATH`, `HOST:PORT`, or `PORT` on the loopback address. At most 64
-    /// clients are served at a time; others wait
-    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["file", "follow"])]
-    pub(crate) listen: Option<String>,
+    /// The longest line, such as `4M` [default: 16M; with --listen 1M]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) longest_line: Option<usize>,
+
+    /// Show numbers on this address: /metrics for Prometheus, a live page at /, and whether all is well at /healthz and
+    /// /readyz. `PORT` on the loopback address, or `HOST:PORT`
+    #[arg(long, value_name = "ADDRESS", help_heading = SERVICE)]
+    pub(crate) metrics: Option<String>,
+
+    /// Write what standard error would say to this file, as one JSON object per line, and more; `-` is standard error.
+    /// SIGHUP opens the file again
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = SERVICE)]
+    pub(crate) log: Option<PathBuf>,
+
+    /// Take the streams of clients of a socket: `unix:PATH`, `HOST:PORT`, or `PORT` on the loopback address. It can be
+    /// given several times
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["file", "follow"], help_heading = SERVICE)]
+    pub(crate) listen: Vec<String>,
+
+    /// With --listen: the lines of all clients are one history, in the order in which they come. Without it, each client
+    /// has its own
+    #[arg(long, requires = "listen", help_heading = SERVICE)]
+    pub(crate) shared: bool,
+
+    /// With --listen and --metrics: addresses may be such that other machines reach them. Nobody is asked who he is
+    #[arg(long, help_heading = SERVICE)]
+    pub(crate) allow_remote: bool,
 
     /// With --listen: end after this many clients have come and gone
-    #[arg(long, value_name = "N", requires = "listen")]
+    #[arg(long, value_name = "N", requires = "listen", help_heading = SERVICE)]
     pub(crate) clients: Option<u64>,
 
-    /// With --listen: close the connection of a client that has sent nothing for this long; 0 means never
-    #[arg(long, value_name = "SECONDS", requires = "listen", default_value_t = 300)]
+    /// With --listen: serve this many clients at a time; others wait
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "listen",
+        default_value_t = 256,
+        value_parser = clap::value_parser!(u32).range(1..=100_000),
+        help_heading = SERVICE
+    )]
+    pub(crate) max_clients: u32,
+
+    /// With --listen: end a stream whose state is larger than this, as a checkpoint would hold it. Its verdict is
+    /// `unknown`
+    #[arg(
+        long,
+        value_name = "SIZE",
+        requires = "listen",
+        default_value = "64M",
+        value_parser = size,
+        help_heading = SERVICE
+    )]
+    pub(crate) client_memory: usize,
+
+    /// With --listen: close the connection of a client that has sent no whole line for this long; 0 means never
+    #[arg(long, value_name = "SECONDS", requires = "listen", default_value_t = 300, help_heading = SERVICE)]
     pub(crate) idle: u64,
+
+    /// Ask the service whose --metrics are at this address whether it is well, and do nothing else: exit status 0 or 2
+    #[arg(long, value_name = "ADDRESS", exclusive = true, help_heading = SERVICE)]
+    pub(crate) health: Option<String>,
 
     /// The file to read; standard input if it is `-` or left out
     #[arg(value_name = "FILE", default_value = "-", value_hint = ValueHint::FilePath)]
@@ -154,15 +212,19 @@ const MONITOR_HELP: [(&str, &[[&str; 2]]); 2] = [
                  ends its last line, which then counts.",
             ],
             ["a process never returns", "Its operation stays pending: it may or may not have taken effect."],
-            ["a client dies", "Its stream ends there."],
             [
-                "a client sends nothing",
-                "After --idle seconds its connection is closed, and standard error says so. Its stream ends there.",
+                "a client dies",
+                "Its stream ends there. With --checkpoint, the stream of a client with a name waits for it.",
+            ],
+            [
+                "a client sends no whole line",
+                "After --idle seconds its connection is closed, and standard error says so. For its stream, it has \
+                 died.",
             ],
             [
                 "a signal comes",
-                "With --listen, SIGINT or SIGTERM ends the stream of every client; the verdicts are printed, and the \
-                 socket is removed.",
+                "SIGINT or SIGTERM ends every stream; the verdicts are printed, and sockets are removed. With \
+                 --checkpoint, streams that can go on are saved instead. With --log, SIGHUP opens the log again.",
             ],
             [
                 "a followed file is replaced",
@@ -174,10 +236,14 @@ const MONITOR_HELP: [(&str, &[[&str; 2]]); 2] = [
                 "The line is shown on standard error, and its history has no verdict. The monitor goes on with the \
                  next history (`---`). With --listen, the stream of that client ends, and the other clients go on.",
             ],
-            ["two clients come at once", "Each has a stream, histories and verdicts of its own."],
+            [
+                "two clients come at once",
+                "Each has a stream, histories and verdicts of its own, unless --shared is set. Of two with one name, the \
+                 second is refused.",
+            ],
             [
                 "the writer is faster than the monitor",
-                "Two megabytes are read ahead; then the writer waits. Nothing is dropped.",
+                "Two megabytes are read ahead, of a client 64 kilobytes; then the writer waits. Nothing is dropped.",
             ],
             [
                 "the monitor is killed",

@@ -20,14 +20,22 @@ pub(crate) struct Research {
         value_name = "ALGORITHM",
         default_value = "auto",
         value_parser = algorithms(),
-        help_heading = RESEARCH
+        help_heading = RESEARCH,
+        hide_short_help = true
     )]
     pub(crate) algorithm: object::Algorithm,
 
     /// How to decide the memory models: `auto`, or one tactic alone. Every verdict of a tactic is exact. If the tactic
     /// reaches none, the verdict is `unknown`. A model that the tactic is not meant for is decided by `auto`. With
     /// --json, the field `strategy` names the tactic that decided
-    #[arg(long, value_name = "STRATEGY", default_value = "auto", value_parser = strategies(), help_heading = RESEARCH)]
+    #[arg(
+        long,
+        value_name = "STRATEGY",
+        default_value = "auto",
+        value_parser = strategies(),
+        help_heading = RESEARCH,
+        hide_short_help = true
+    )]
     pub(crate) strategy: Strategy,
 }
 

@@ -1,10 +1,8 @@
 //! Makes the certificate of a violation, from the recorded history that ends with it.
 
-use std::io::Read;
 use std::time::Duration;
 
 use ::verify::verify;
-use format::{ReadOptions, read};
 use history::History;
 use model::{Certificate, Evidence, Model, Verdict};
 use seriatim::{Options, check};
@@ -12,16 +10,14 @@ use seriatim::{Options, check};
 /// How long the checker of the whole history may take.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-/// The history in a recorded text, and the certificate that it violates the model. The certificate has the evidence of
-/// the monitor, if that is a proof. Otherwise it has the evidence of the checker.
+/// The recorded history, and the certificate that it violates the model. The certificate has the evidence of the
+/// monitor, if that is a proof. Otherwise it has the evidence of the checker.
 pub(super) fn certify(
-    text: Box<dyn Read + Send>,
-    options: &ReadOptions,
+    history: History,
     model: Model,
     number: u32,
     evidence: Option<&Evidence>,
 ) -> Result<(History, Certificate), String> {
-    let history = read(text, options).next().ok_or("nothing was recorded")?.map_err(|error| error.to_string())?;
     if let Some(evidence) = evidence {
         let certificate = Certificate::of(number, &history, model, Verdict::Violation, evidence.clone());
         if verify(&certificate, &history).is_ok() {

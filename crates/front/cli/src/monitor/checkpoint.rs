@@ -5,9 +5,13 @@
 //! skips the bytes that come again. From there on it reports what the killed run would have reported. A violation that
 //! was reported after the checkpoint was made is reported again.
 //!
+//! Clients number their lines. The checkpoint holds how many lines of each client it has seen, and a client sends the
+//! others again.
+//!
 //! The file is replaced as a whole, so there is always a complete checkpoint. It has a checksum, the flags that matter,
 //! and the last bytes before the position. These bytes show whether it is the same stream.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -23,13 +27,15 @@ use crate::flags::Monitor;
 /// The beginning of a checkpoint, and the number of its layout. The number changes whenever the layout of the state
 /// changes.
 const MAGIC: &[u8] = b"seriatim checkpoint ";
-const LAYOUT: &[u8] = b"5\n";
+const LAYOUT: &[u8] = b"6\n";
 /// How many of the last bytes before the position are kept.
 const TAIL_LENGTH: usize = 4096;
 /// The time between two checkpoints is at least this many times the time that a checkpoint takes.
 const WORK_PER_COST: u32 = 9;
 /// The time that the first checkpoint is expected to take.
 const FIRST_COST: Duration = Duration::from_millis(50);
+/// The time that a failed checkpoint counts as, so that the next try comes a second later.
+const FAILED_COST: Duration = Duration::from_millis(112);
 
 /// A position in a stream. If the stream had several files, it is a position in the current file.
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -76,22 +82,27 @@ pub(super) struct Checkpoint {
     fingerprint: String,
     pub(super) session: Session,
     pub(super) place: StreamPosition,
+    /// How many lines of each named client were checked.
+    pub(super) checked: BTreeMap<String, u64>,
+    /// Whether the stream has come to its end.
+    pub(super) is_over: bool,
     /// The length of the record.
     pub(super) record_length: u64,
 }
 
+/// What is to be saved of a stream: the fields of a [`Checkpoint`], in their order.
 #[derive(Serialize)]
-struct Borrowed<'a> {
-    fingerprint: String,
-    session: &'a Session,
-    place: &'a StreamPosition,
-    record_length: u64,
+pub(super) struct Saved<'a> {
+    pub(super) session: &'a Session,
+    pub(super) place: &'a StreamPosition,
+    pub(super) checked: &'a BTreeMap<String, u64>,
+    pub(super) is_over: bool,
 }
 
 /// The flags and the version that the state of a session depends on.
 fn fingerprint(flags: &Monitor) -> String {
     format!(
-        "{} {:?} {:?} {:?} {:?} {:?} {:?} {}",
+        "{} {:?} {:?} {:?} {:?} {:?} {:?} {} {}",
         env!("CARGO_PKG_VERSION"),
         flags.model,
         flags.reading.object,
@@ -99,7 +110,8 @@ fn fingerprint(flags: &Monitor) -> String {
         flags.reading.initial,
         flags.algorithm,
         flags.threads,
-        flags.keep_going
+        flags.keep_going,
+        flags.shared
     )
 }
 
@@ -136,14 +148,17 @@ impl Checkpoint {
     }
 }
 
-/// Makes the checkpoints of a run, in the file that `--checkpoint` names.
+/// Makes the checkpoints of a stream in a file.
 ///
-/// The state may be large. So the next checkpoint is made after as many new events as `--checkpoint-every` says, but
-/// not before [`WORK_PER_COST`] times the time that the last checkpoint took. So checkpoints take a small part of the
-/// time of the run.
-pub(super) struct Checkpoints<'a> {
-    path: &'a Path,
-    flags: &'a Monitor,
+/// A checkpoint is due after as many new events as `--checkpoint-every` says, and after `--checkpoint-seconds` if there
+/// are any new ones. The state may be large. So none is made before [`WORK_PER_COST`] times the time that the last one
+/// took, and checkpoints take a small part of the time of the run.
+pub(super) struct Checkpoints {
+    path: PathBuf,
+    fingerprint: String,
+    /// `--checkpoint-every` and `--checkpoint-seconds`.
+    every: u64,
+    interval: Duration,
     /// How many events came since the last checkpoint.
     unsaved: u64,
     /// When the last checkpoint was made, and how long that took.
@@ -151,54 +166,58 @@ pub(super) struct Checkpoints<'a> {
     cost: Duration,
 }
 
-impl<'a> Checkpoints<'a> {
-    /// `None` if the flags ask for no checkpoints. An error if the file cannot be written.
-    pub(super) fn new(flags: &'a Monitor) -> Result<Option<Self>, String> {
-        let Some(path) = &flags.checkpoint else { return Ok(None) };
-        let checkpoints = Self { path, flags, unsaved: 0, last: Instant::now(), cost: FIRST_COST };
+impl Checkpoints {
+    /// The checkpoints in this file. An error if it cannot be written.
+    pub(super) fn new(path: &Path, flags: &Monitor) -> Result<Self, String> {
+        let checkpoints = Self {
+            path: path.to_owned(),
+            fingerprint: fingerprint(flags),
+            every: flags.checkpoint_every,
+            interval: Duration::from_secs(flags.checkpoint_seconds),
+            unsaved: 0,
+            last: Instant::now(),
+            cost: FIRST_COST,
+        };
         let new = checkpoints.new_path();
         let probed = File::create(&new).and_then(|_| fs::remove_file(&new));
         probed.map_err(|error| checkpoints.cannot_be_written(&error))?;
-        Ok(Some(checkpoints))
+        Ok(checkpoints)
     }
 
-    /// Counts `events` more events, and makes a checkpoint if it is time.
-    pub(super) fn advance(
-        &mut self,
-        events: u64,
-        session: &Session,
-        place: &StreamPosition,
-        record: &mut Record,
-    ) -> Result<(), String> {
+    /// Counts `events` more events that are not saved yet.
+    pub(super) fn count(&mut self, events: u64) {
         self.unsaved += events;
-        if self.wait().is_some_and(|wait| wait.is_zero()) { self.save(session, place, record) } else { Ok(()) }
     }
 
-    /// How long to wait before the next checkpoint. `None` if more events must come first.
+    /// How long to wait before the next checkpoint. `None` if there is nothing to save.
     pub(super) fn wait(&self) -> Option<Duration> {
-        let is_wanted = self.unsaved > 0 && self.unsaved >= self.flags.checkpoint_every;
-        is_wanted.then(|| (self.cost * WORK_PER_COST).saturating_sub(self.last.elapsed()))
+        if self.unsaved == 0 {
+            return None;
+        }
+        let interval = if self.unsaved >= self.every { Duration::ZERO } else { self.interval };
+        Some(interval.max(self.cost * WORK_PER_COST).saturating_sub(self.last.elapsed()))
     }
 
-    /// Makes a checkpoint, which replaces the older one.
-    pub(super) fn save(
-        &mut self,
-        session: &Session,
-        place: &StreamPosition,
-        record: &mut Record,
-    ) -> Result<(), String> {
+    /// Makes a checkpoint, which replaces the older one. Returns how long that took.
+    pub(super) fn save(&mut self, saved: &Saved, record: &mut Record) -> Result<Duration, String> {
         let begin = Instant::now();
-        record
-            .sync()
-            .and_then(|record_length| self.write(session, place, record_length))
-            .map_err(|error| self.cannot_be_written(&error))?;
-        (self.unsaved, self.last, self.cost) = (0, Instant::now(), begin.elapsed());
-        Ok(())
+        let written = record.sync().and_then(|record_length| self.write(saved, record_length));
+        self.last = Instant::now();
+        match written {
+            Ok(()) => {
+                (self.unsaved, self.cost) = (0, begin.elapsed());
+                Ok(self.cost)
+            }
+            Err(error) => {
+                self.cost = begin.elapsed().max(FAILED_COST);
+                Err(self.cannot_be_written(&error))
+            }
+        }
     }
 
-    fn write(&self, session: &Session, place: &StreamPosition, record_length: u64) -> io::Result<()> {
-        let borrowed = Borrowed { fingerprint: fingerprint(self.flags), session, place, record_length };
-        let state = postcard::to_stdvec(&borrowed).map_err(io::Error::other)?;
+    fn write(&self, saved: &Saved, record_length: u64) -> io::Result<()> {
+        // The fields of a tuple follow each other, as those of a struct do.
+        let state = postcard::to_stdvec(&(&self.fingerprint, saved, record_length)).map_err(io::Error::other)?;
         let new = self.new_path();
         let write = || {
             let mut file = File::create(&new)?;
@@ -207,9 +226,22 @@ impl<'a> Checkpoints<'a> {
             file.write_all(&Sha256::digest(&state))?;
             file.write_all(&state)?;
             file.sync_all()?;
-            fs::rename(&new, self.path)
+            fs::rename(&new, &self.path)?;
+            self.sync_name()
         };
         write().inspect_err(|_| drop(fs::remove_file(&new)))
+    }
+
+    /// The new name of the file outlives a power failure, too.
+    #[cfg(unix)]
+    fn sync_name(&self) -> io::Result<()> {
+        let directory = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
+    }
+
+    #[cfg(not(unix))]
+    fn sync_name(&self) -> io::Result<()> {
+        Ok(())
     }
 
     /// Removes the checkpoint, since there is nothing to continue.

@@ -1,31 +1,36 @@
-//! `seriatim monitor`: reads a stream of events, and reports the first violation at the event that makes it certain.
+//! `seriatim monitor`: reads streams of events, and reports each violation at the event that makes it certain.
 //!
-//! A thread of its own reads the stream, as far ahead as a bounded queue allows ([`source`]). The main thread takes the
-//! lines, parses them and gives the events to the monitor ([`session`]). With `--listen`, each client has a session of
-//! its own ([`listen`]). For certificates, the text of the stream is kept on disk ([`record`]). A killed run can be
-//! continued from a checkpoint of its session ([`checkpoint`]).
+//! The way of every stream: [`source`] gives whole lines, [`follower`] takes them. It hands them to [`session`], which
+//! parses and judges them; prints what that says ([`outside`]); and saves the state ([`checkpoint`]). A file or standard
+//! input is one stream, read ahead by a thread as far as a bounded queue allows. With `--listen` there are many
+//! ([`service`]). For certificates, the text of a stream is kept on disk ([`record`]).
 
 mod certify;
 mod checkpoint;
-mod listen;
+mod drawn;
+mod follower;
+mod outside;
 mod record;
+mod service;
 mod session;
 mod source;
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use history::visible;
 
 use crate::BAD;
 use crate::check::Tally;
 use crate::flags::Monitor;
-use crate::output::{self, Palette};
+use crate::output;
 
-use checkpoint::{Checkpoint, Checkpoints, StreamPosition};
-use record::Record;
-use session::{Context, Messages, Session};
+use follower::{Follower, Kept};
+use outside::Outside;
+use service::board::Row;
+use service::log::Level;
+use service::{TICK, signals, web};
 use source::{Lines, Piece};
 
 pub(crate) fn run(flags: &Monitor) -> u8 {
@@ -33,31 +38,13 @@ pub(crate) fn run(flags: &Monitor) -> u8 {
         output::complain(path, "this file is named twice: each file that is read or written must be another one");
         return BAD;
     }
-    let mut certificates = match flags.certificate.as_deref().map(File::create).transpose() {
-        Ok(file) => file,
-        Err(error) => {
-            let path = flags.certificate.as_deref().unwrap_or(Path::new("-"));
-            output::complain(path, format_args!("the certificates cannot be written here: {error}"));
-            return BAD;
-        }
-    };
-    let mut print = |messages: Messages| -> io::Result<()> {
-        if !messages.out.is_empty() {
-            let mut stdout = io::stdout().lock();
-            stdout.write_all(messages.out.as_bytes())?;
-            stdout.flush()?;
-        }
-        // If standard error is closed, the run still has its verdicts and its exit status.
-        let _ = io::stderr().write_all(messages.err.as_bytes());
-        match &mut certificates {
-            Some(file) if !messages.certificates.is_empty() => file.write_all(messages.certificates.as_bytes()),
-            _ => Ok(()),
-        }
-    };
-    let ended = match &flags.listen {
-        Some(address) => listen::run(flags, address, &mut print),
-        None => follow(flags, &mut print),
-    };
+    if let Some(address) = &flags.health {
+        return web::ask(address);
+    }
+    let ended = Outside::open(flags).map(Arc::new).and_then(|outside| {
+        web::open(&outside)?;
+        if flags.listen.is_empty() { follow(&outside) } else { service::run(&outside) }
+    });
     match ended {
         Ok(tally) => tally.status(),
         Err(Trouble::Bad(message)) => {
@@ -97,87 +84,60 @@ impl Trouble {
 }
 
 /// Monitors one stream: a file or standard input.
-fn follow(flags: &Monitor, print: &mut dyn FnMut(Messages) -> io::Result<()>) -> Result<Tally, Trouble> {
+fn follow(outside: &Arc<Outside>) -> Result<Tally, Trouble> {
+    let flags = &outside.flags;
     let label = flags.file.display().to_string();
-    let options = source::options(flags);
     let is_read_once = flags.follow || flags.file == Path::new("-");
     if flags.checkpoint.is_some() && flags.certificate.is_some() && flags.record.is_none() && is_read_once {
         let message = "--certificate with --checkpoint needs --record, which keeps the text before the checkpoint";
         return Err(Trouble::Bad(message.to_owned()));
     }
-    let saved = match &flags.checkpoint {
-        None => None,
-        Some(path) => Checkpoint::load(path, flags).map_err(|error| Trouble::of(path, error))?,
-    };
-    let (mut session, mut place, record_length) = match saved {
-        None => {
-            (Session::new(&options).map_err(|error| Trouble::of(&flags.file, error))?, StreamPosition::default(), 0)
-        }
-        Some(saved) => (saved.session, saved.place, saved.record_length),
-    };
-    let mut checkpoints = Checkpoints::new(flags).map_err(Trouble::Bad)?;
-    let mut record = Record::open(flags, record_length).map_err(|error| Trouble::Bad(error.to_string()))?;
-    let mut lines = Lines::open(flags, &place).map_err(|error| Trouble::of(&flags.file, error))?;
-    let mut context = Context {
-        flags,
-        label,
-        out: Palette::stdout(),
-        err: Palette::stderr(),
-        record: &mut record,
-        is_endless: flags.follow,
-    };
+    let kept = Kept { checkpoint: flags.checkpoint.clone(), record: flags.record.clone() };
+    let mut follower = Follower::open(outside, &label, &kept)?;
+    let mut lines = Lines::open(flags, follower.place()).map_err(|error| Trouble::of(&flags.file, error))?;
+    signals::handle(outside, Vec::new()).map_err(|error| Trouble::Bad(error.to_string()))?;
+    let (_, row) = outside.board.enter(&label);
     loop {
-        let piece = match checkpoints.as_ref().and_then(Checkpoints::wait) {
-            None => lines.next(),
-            Some(wait) => lines.next_within(wait),
-        };
-        match piece {
-            Piece::Lines(lines) => {
-                let before = session.total();
-                let mut messages = Messages::default();
-                let is_over = session.take(&mut context, &lines, &mut messages).is_break();
-                print(messages).map_err(Trouble::Output)?;
-                if is_over {
+        let wait = follower.wait().map_or(TICK, |wait| wait.min(TICK));
+        match lines.next_within(wait) {
+            Piece::Lines(piece) => {
+                row.begin(lines.waiting() + piece.len() as u64);
+                if follower.take(None, &piece, &row)?.is_break() {
                     break;
                 }
-                place.advance(&lines);
-                if let Some(checkpoints) = &mut checkpoints {
-                    let events = session.total() - before;
-                    checkpoints.advance(events, &session, &place, context.record).map_err(Trouble::Bad)?;
-                }
+                follower.save_if_due();
+                row.end();
             }
-            Piece::Nothing => {
-                if let Some(checkpoints) = &mut checkpoints {
-                    checkpoints.advance(0, &session, &place, context.record).map_err(Trouble::Bad)?;
-                }
-            }
+            Piece::Nothing => follower.save_if_due(),
             Piece::FromStart { notice, begun } => {
-                let _ = writeln!(io::stderr(), "{}: {notice}", context.label);
-                place = StreamPosition::beginning(begun);
-                // The old checkpoint has a position in the old file, which no longer has this name. So a new one is
-                // made.
-                if let Some(checkpoints) = &mut checkpoints {
-                    checkpoints.save(&session, &place, context.record).map_err(Trouble::Bad)?;
-                }
+                outside.log.say(Level::Info, "from-start", Some(&label), &notice);
+                follower.start_over(begun);
             }
-            Piece::Notice(notice) => {
-                let _ = writeln!(io::stderr(), "{}: {notice}", context.label);
-            }
+            Piece::Notice(notice) => outside.log.say(Level::Info, "notice", Some(&label), &notice),
             Piece::End { cut } => {
-                let mut messages = Messages::default();
-                session.finish(&mut context, &cut, &mut messages);
-                print(messages).map_err(Trouble::Output)?;
+                follower.finish(&cut, &row)?;
                 break;
             }
-            Piece::Failed(message) => return Err(Trouble::Bad(format!("{}: {message}", context.label))),
+            Piece::Failed(message) => return Err(Trouble::Bad(format!("{label}: {message}"))),
+        }
+        if outside.is_stopped() {
+            return stop(&mut follower, &row);
         }
     }
     // The verdict is printed, so there is nothing to continue.
-    if let Some(checkpoints) = checkpoints {
-        checkpoints.remove();
+    follower.forget();
+    if follower.is_untouched() {
+        return Err(Trouble::Bad(format!("{label}: there is no event in this stream")));
     }
-    if session.is_untouched() {
-        return Err(Trouble::Bad(format!("{}: there is no event in this stream", context.label)));
+    Ok(follower.tally())
+}
+
+/// Ends the run because of a signal: with `--checkpoint` the stream can go on in another run, else it ends here.
+fn stop(follower: &mut Follower, row: &Row) -> Result<Tally, Trouble> {
+    if !follower.is_kept() {
+        follower.finish(b"", row)?;
+    } else if !follower.save() {
+        return Err(Trouble::Bad(format!("{}: the state could not be saved", follower.label())));
     }
-    Ok(session.tally())
+    Ok(follower.tally())
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use model::{Evidence, Model, Verdict};
 
 use format::stream::{Item, NotAStream, Stream, StreamEvent};
-use format::{Format, InputError, ReadOptions};
+use format::{Format, InputError, ReadOptions, read};
 use history::{History, MemoryOrder, visible};
 use monitor::{Progress, Violation};
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,7 @@ use serde_json::json;
 use seriatim::{Options, Wanted, Watch, check};
 
 use super::certify::certify;
+use super::drawn::{Drawn, draw};
 use super::record::Record;
 use crate::check::{PLAIN_ORDERS, Tally};
 use crate::fault::Fault;
@@ -35,7 +36,7 @@ const EXPLAINING: Duration = Duration::from_secs(5);
 pub(super) struct Context<'a> {
     pub(super) flags: &'a Monitor,
     /// The name of the stream in messages.
-    pub(super) label: String,
+    pub(super) label: &'a str,
     pub(super) out: Palette,
     pub(super) err: Palette,
     pub(super) record: &'a mut Record,
@@ -43,12 +44,30 @@ pub(super) struct Context<'a> {
     pub(super) is_endless: bool,
 }
 
-/// Text to be printed: to standard output, to standard error, and to the file of the certificates.
+/// Text to be printed: to standard output, to standard error, and to the file of the certificates; and the violations
+/// that it tells, as data.
 #[derive(Default)]
 pub(super) struct Messages {
     pub(super) out: String,
     pub(super) err: String,
     pub(super) certificates: String,
+    pub(super) found: Vec<Found>,
+}
+
+/// A violation that was found.
+#[derive(Serialize)]
+pub(super) struct Found {
+    pub(super) history: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) name: Option<String>,
+    pub(super) model: &'static str,
+    /// The event that made it certain, counted from one; its line in the stream; and its text.
+    pub(super) at: u64,
+    pub(super) line: u64,
+    pub(super) event: String,
+    pub(super) reason: String,
+    #[serde(skip)]
+    pub(super) drawing: Option<Drawn>,
 }
 
 /// The state of the current history.
@@ -90,6 +109,8 @@ pub(super) struct Session {
     /// The length of the record before the current history.
     recorded: u64,
     tally: Tally,
+    /// How many histories were consistent.
+    consistent: u64,
     /// Whether the user was told how `rc20` treats operations without a memory order.
     is_noted: bool,
 }
@@ -111,12 +132,38 @@ impl Session {
             is_recorded: true,
             recorded: 0,
             tally: Tally::default(),
+            consistent: 0,
             is_noted: false,
         })
     }
 
     pub(super) fn tally(&self) -> Tally {
         self.tally
+    }
+
+    /// How many histories were consistent.
+    pub(super) fn consistent(&self) -> u64 {
+        self.consistent
+    }
+
+    /// The size of the state in bytes, as a checkpoint would hold it.
+    pub(super) fn size(&self) -> u64 {
+        let size = postcard::serialize_with_flavor(self, postcard::ser_flavors::Size::default());
+        size.map_or(0, |size| size as u64)
+    }
+
+    /// The stream cannot be read any further, and its current history has no verdict.
+    pub(super) fn fail(&mut self) {
+        self.tally.bad += 1;
+        self.state = State::Bad;
+    }
+
+    /// Decides nothing more about the current history, for this reason, and forgets what was seen of it.
+    pub(super) fn give_up(&mut self, reason: String) {
+        self.watch = None;
+        if matches!(self.state, State::Watched) {
+            self.state = State::GivenUp(reason);
+        }
     }
 
     /// How many events were read.
@@ -228,7 +275,7 @@ impl Session {
             let _ = writeln!(
                 messages.err,
                 "{}: the stream was cut in the middle of line {}: `{}` is not looked at",
-                visible(&context.label),
+                visible(context.label),
                 self.stream.line(),
                 visible(&String::from_utf8_lossy(&cut[..cut.len().min(80)]))
             );
@@ -244,7 +291,7 @@ impl Session {
         {
             self.is_recorded = false;
             self.tally.bad += 1;
-            let _ = writeln!(messages.err, "{}: the stream cannot be recorded: {error}", visible(&context.label));
+            let _ = writeln!(messages.err, "{}: the stream cannot be recorded: {error}", visible(context.label));
         }
     }
 
@@ -271,7 +318,7 @@ impl Session {
 
     /// `FILE` or `FILE#k`, for messages.
     fn name(&self, context: &Context) -> String {
-        let label = visible(&context.label);
+        let label = visible(context.label);
         if self.history == 0 { label.into_owned() } else { format!("{label}#{}", self.history) }
     }
 
@@ -282,7 +329,7 @@ impl Session {
     /// Reports a bad line of the current history.
     fn bad(&mut self, context: &Context, error: &InputError, messages: &mut Messages) {
         let number = u32::try_from(self.history).unwrap_or(u32::MAX);
-        let fault = Fault::of_line(context.label.as_str().into(), number, error.clone());
+        let fault = Fault::of_line(context.label.into(), number, error.clone());
         messages.err.push_str(&fault.text(context.err));
         if context.flags.json {
             messages.out.push_str(&fault.json());
@@ -299,18 +346,10 @@ impl Session {
         let mut certificate = None;
         // A certificate is about the history up to its first violation.
         if let (true, true, Some(number)) = (context.flags.certificate.is_some(), self.is_recorded, number) {
-            let text = context.record.history(self.recorded, [self.start, self.offset]);
-            let options = ReadOptions {
-                format: self.stream.format(),
-                object: Some(self.stream.history().object()),
-                initial: context.flags.reading.initial.clone(),
-                ..ReadOptions::default()
-            };
-            let certified = text
-                .map_err(|error| error.to_string())
-                .and_then(|text| {
-                    panics::catch(|| certify(text, &options, model, number, violation.evidence.as_deref()))
-                        .unwrap_or_else(Err)
+            let certified = self
+                .recorded(context)
+                .and_then(|history| {
+                    panics::catch(|| certify(history, model, number, violation.evidence.as_deref())).unwrap_or_else(Err)
                 })
                 .map(|(history, certificate)| (history.after_lines(self.lines), certificate));
             match certified {
@@ -322,6 +361,21 @@ impl Session {
             }
         }
         let part = if certificate.is_none() { self.explained(model) } else { None };
+        let line_number = self.stream.line() - 1;
+        if context.flags.metrics.is_some() || context.flags.log.is_some() {
+            let history =
+                certificate.as_ref().map(|(history, _)| history).or(part.as_ref().map(|(history, _)| history));
+            messages.found.push(Found {
+                history: self.history,
+                name: self.name.clone(),
+                model: model.name(),
+                at: self.events,
+                line: line_number,
+                event: line.to_owned(),
+                reason: violation.reason.clone(),
+                drawing: self.draw(context, history, model),
+            });
+        }
         let certified = certificate.as_ref().map(|(history, certificate)| (history, &certificate.evidence));
         let shown = certified.or(part.as_ref().map(|(history, evidence)| (history, evidence)));
         let json = certificate.as_ref().map(|(history, certificate)| certificate.to_json(history));
@@ -329,7 +383,6 @@ impl Session {
             messages.certificates.push_str(json);
             messages.certificates.push('\n');
         }
-        let line_number = self.stream.line() - 1;
         if context.flags.json {
             let mut object = json!({
                 "file": context.label, "history": self.history, "model": model.name(), "verdict": "violation",
@@ -368,6 +421,32 @@ impl Session {
         Some((part, evidence))
     }
 
+    /// The recorded text of the current history, read.
+    fn recorded(&self, context: &mut Context) -> Result<History, String> {
+        let options = ReadOptions {
+            format: self.stream.format(),
+            object: Some(self.stream.history().object()),
+            initial: context.flags.reading.initial.clone(),
+            ..ReadOptions::default()
+        };
+        let text =
+            context.record.history(self.recorded, [self.start, self.offset]).map_err(|error| error.to_string())?;
+        read(text, &options).next().ok_or("nothing was recorded")?.map_err(|error| error.to_string())
+    }
+
+    /// The drawing of a violation for the page of `--metrics`: of a history that is at hand, or of the recorded text.
+    fn draw(&self, context: &mut Context, history: Option<&History>, model: Model) -> Option<Drawn> {
+        context.flags.metrics.as_ref()?;
+        let recorded = match history {
+            None if self.is_recorded && context.record.is_to_draw() => {
+                Some(self.recorded(context).ok()?.after_lines(self.lines))
+            }
+            _ => None,
+        };
+        let history = history.or(recorded.as_ref())?;
+        panics::catch(|| draw(history, model, EXPLAINING)).ok()?
+    }
+
     /// Ends the current history.
     fn end(&mut self, context: &mut Context, messages: &mut Messages) {
         if let (State::Watched, Some(watch)) = (&self.state, &mut self.watch)
@@ -388,13 +467,14 @@ impl Session {
         }
         self.tally.histories += 1;
         self.tally.unknown += u64::from(is_clean && reason.is_some());
+        self.consistent += u64::from(is_clean && reason.is_none());
         self.history += 1;
         self.events = 0;
         self.watch = None;
         self.name = None;
         self.start = self.offset;
         self.lines = self.stream.line() - 1;
-        self.is_recorded = true;
+        self.is_recorded = context.record.begin().is_ok();
         self.recorded = context.record.length();
     }
 
@@ -454,10 +534,9 @@ mod tests {
         note_panics();
         let flags = Flags::parse_from(["seriatim", "monitor", "--model", "sc-observed"]);
         let Command::Monitor(flags) = flags.command else { panic!("it is the monitor") };
-        let mut record = Record::open(&flags, 0).unwrap();
+        let mut record = Record::open(&flags, None, 0).unwrap();
         let (out, err) = (Palette::stdout(), Palette::stderr());
-        let label = "s".to_owned();
-        let mut context = Context { flags: &flags, label, out, err, record: &mut record, is_endless: false };
+        let mut context = Context { flags: &flags, label: "s", out, err, record: &mut record, is_endless: false };
         let mut session = Session::new(&ReadOptions::default()).unwrap();
         let mut messages = Messages::default();
         assert!(session.take(&mut context, b"[0] w x 1\n", &mut messages).is_continue());

@@ -1,8 +1,9 @@
 //! Where the lines come from: a file, a file that grows, standard input, or a client.
 //!
-//! A thread reads pieces of bytes into a queue of length [`QUEUE_LENGTH`]. If the queue is full, the thread waits. Then
-//! the pipe or socket fills up, and the writing program waits, too. So nothing is dropped. The receiving side joins the
-//! pieces to whole lines.
+//! For a file or standard input, a thread reads pieces of bytes into a queue of length [`QUEUE_LENGTH`]. If the queue is
+//! full, the thread waits. Then the pipe fills up, and the writing program waits, too. So nothing is dropped. A client
+//! of a socket has a thread of its own anyway, which reads its pieces itself. The receiving side joins the pieces to
+//! whole lines.
 //!
 //! A followed file is followed by its name, as `tail -F` does. If another file gets the name, that file is read next,
 //! from its beginning. But this happens only when the new file is not empty and the old one has been read to its end,
@@ -12,6 +13,8 @@
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -26,8 +29,10 @@ use crate::flags::Monitor;
 const QUEUE_LENGTH: usize = 16;
 /// The size of a piece in bytes.
 const PIECE_SIZE: usize = 128 << 10;
-/// A longer line is refused: binary data without newlines must not fill the memory.
+/// A longer line is refused, unless `--longest-line` says otherwise: binary data without newlines must not fill the
+/// memory. Many clients may have such a line at the same time.
 const LONGEST_LINE: usize = 16 << 20;
+const LONGEST_LINE_OF_CLIENT: usize = 1 << 20;
 /// The time between two looks at a followed file that has not grown.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -58,7 +63,7 @@ pub(super) enum Piece {
 /// The options for reading the stream. The extension of a file stands for its format.
 pub(super) fn options(flags: &Monitor) -> ReadOptions {
     let options = flags.reading.options(&Budget::UNLIMITED, None);
-    let named = if flags.listen.is_some() { None } else { Format::from_path(&flags.file) };
+    let named = if !flags.listen.is_empty() { None } else { Format::from_path(&flags.file) };
     ReadOptions { format: options.format.or(named), ..options }
 }
 
@@ -87,18 +92,50 @@ impl<R: Read + Send> Source for Plain<R> {
     }
 }
 
-/// What the reading thread puts into the queue.
-enum Item {
+/// What comes from a source.
+pub(super) enum Item {
     Bytes(Vec<u8>),
     FromStart(String),
     Notice(String),
 }
 
-type Received = io::Result<Item>;
+pub(super) type Received = io::Result<Item>;
+
+/// Where the pieces of a stream come from.
+pub(super) trait Pieces: Send {
+    /// Waits for the next piece, at most this long. The sender is disconnected at the end of the stream.
+    fn next_within(&mut self, wait: Duration) -> Result<Received, RecvTimeoutError>;
+
+    /// How many bytes have come that [`Self::next_within`] has not handed out.
+    fn waiting(&self) -> u64;
+}
+
+/// What a reading thread has put into its queue.
+struct Queue {
+    pieces: Receiver<Received>,
+    /// How many bytes are in the queue.
+    length: Arc<AtomicU64>,
+}
+
+impl Pieces for Queue {
+    fn next_within(&mut self, wait: Duration) -> Result<Received, RecvTimeoutError> {
+        let received = self.pieces.recv_timeout(wait)?;
+        if let Ok(Item::Bytes(piece)) = &received {
+            self.length.fetch_sub(piece.len() as u64, Ordering::Relaxed);
+        }
+        Ok(received)
+    }
+
+    fn waiting(&self) -> u64 {
+        self.length.load(Ordering::Relaxed)
+    }
+}
 
 /// The lines of a stream, as they come.
 pub(super) struct Lines {
-    pieces: Receiver<Received>,
+    pieces: Box<dyn Pieces>,
+    /// A line may not be longer.
+    longest: usize,
     /// The beginning of a line whose end has not come.
     begun: Vec<u8>,
     /// Whether the last line counts even without a newline. This is so for a file that does not grow.
@@ -132,79 +169,82 @@ impl Lines {
                 Box::new(Plain(file))
             }
         };
-        Ok(Self { begun: from.begun().to_vec(), ..Self::new(source, is_whole) })
+        Ok(Self { begun: from.begun().to_vec(), ..Self::queued(source, is_whole, flags) })
     }
 
     /// The lines that a client sends.
-    pub(super) fn of_client(source: impl Source + 'static) -> Self {
-        Self::new(Box::new(source), false)
+    pub(super) fn of_client(client: impl Pieces + 'static, flags: &Monitor) -> Self {
+        let longest = flags.longest_line.unwrap_or(LONGEST_LINE_OF_CLIENT);
+        Self { pieces: Box::new(client), longest, begun: Vec::new(), is_whole: false }
     }
 
-    fn new(source: Box<dyn Source>, is_whole: bool) -> Self {
+    fn queued(source: Box<dyn Source>, is_whole: bool, flags: &Monitor) -> Self {
         let (sender, pieces) = sync_channel(QUEUE_LENGTH);
-        thread::spawn(move || read(source, &sender));
-        Self { pieces, begun: Vec::new(), is_whole }
+        let length = Arc::new(AtomicU64::new(0));
+        let queue = Queue { pieces, length: Arc::clone(&length) };
+        thread::spawn(move || read(source, &sender, &length));
+        let longest = flags.longest_line.unwrap_or(LONGEST_LINE);
+        Self { pieces: Box::new(queue), longest, begun: Vec::new(), is_whole }
     }
 
-    /// Waits for the next piece.
-    pub(super) fn next(&mut self) -> Piece {
-        self.take(|pieces| pieces.recv().map_err(RecvTimeoutError::from))
+    /// How many bytes have come whose lines were not handed out.
+    pub(super) fn waiting(&self) -> u64 {
+        self.pieces.waiting() + self.begun.len() as u64
     }
 
     /// Waits for the next piece, at most this long.
     pub(super) fn next_within(&mut self, wait: Duration) -> Piece {
-        self.take(|pieces| pieces.recv_timeout(wait))
-    }
-
-    fn take(&mut self, receive: impl Fn(&Receiver<Received>) -> Result<Received, RecvTimeoutError>) -> Piece {
-        loop {
-            let mut piece = match receive(&self.pieces) {
-                Ok(Ok(Item::Bytes(piece))) => piece,
-                Ok(Ok(Item::FromStart(notice))) => return Piece::FromStart { notice, begun: self.begun.clone() },
-                Ok(Ok(Item::Notice(notice))) => return Piece::Notice(notice),
-                Ok(Err(error)) => return Piece::Failed(format!("the stream cannot be read: {error}")),
-                Err(RecvTimeoutError::Timeout) => return Piece::Nothing,
-                Err(RecvTimeoutError::Disconnected) => {
-                    let mut cut = std::mem::take(&mut self.begun);
-                    if self.is_whole && !cut.is_empty() {
-                        cut.push(b'\n');
-                        return Piece::Lines(cut);
-                    }
-                    return Piece::End { cut };
+        let mut piece = match self.pieces.next_within(wait) {
+            Ok(Ok(Item::Bytes(piece))) => piece,
+            Ok(Ok(Item::FromStart(notice))) => return Piece::FromStart { notice, begun: self.begun.clone() },
+            Ok(Ok(Item::Notice(notice))) => return Piece::Notice(notice),
+            Ok(Err(error)) => return Piece::Failed(format!("the stream cannot be read: {error}")),
+            Err(RecvTimeoutError::Timeout) => return Piece::Nothing,
+            Err(RecvTimeoutError::Disconnected) => {
+                let mut cut = std::mem::take(&mut self.begun);
+                if self.is_whole && !cut.is_empty() {
+                    cut.push(b'\n');
+                    return Piece::Lines(cut);
                 }
-            };
-            match piece.iter().rposition(|&byte| byte == b'\n') {
-                Some(end) => {
-                    let rest = piece.split_off(end + 1);
-                    if self.begun.is_empty() {
-                        self.begun = rest;
-                        return Piece::Lines(piece);
-                    }
-                    let mut lines = std::mem::replace(&mut self.begun, rest);
-                    lines.append(&mut piece);
-                    return Piece::Lines(lines);
+                return Piece::End { cut };
+            }
+        };
+        match piece.iter().rposition(|&byte| byte == b'\n') {
+            Some(end) => {
+                let rest = piece.split_off(end + 1);
+                if self.begun.is_empty() {
+                    self.begun = rest;
+                    return Piece::Lines(piece);
                 }
-                None if self.begun.len() + piece.len() > LONGEST_LINE => {
-                    return Piece::Failed(format!("a line longer than {} MiB", LONGEST_LINE >> 20));
-                }
-                None => self.begun.append(&mut piece),
+                let mut lines = std::mem::replace(&mut self.begun, rest);
+                lines.append(&mut piece);
+                return Piece::Lines(lines);
+            }
+            None if self.begun.len() + piece.len() > self.longest => {
+                return Piece::Failed(format!("a line longer than {} MiB (--longest-line)", self.longest >> 20));
+            }
+            // Who waits for a whole line may have something else to do first.
+            None => {
+                self.begun.append(&mut piece);
+                return Piece::Nothing;
             }
         }
     }
 }
 
 /// Reads until the end of the source, an error, or the end of the receiver.
-fn read(mut source: Box<dyn Source>, pieces: &SyncSender<Received>) {
+fn read(mut source: Box<dyn Source>, pieces: &SyncSender<Received>, length: &AtomicU64) {
     let mut buffer = vec![0; PIECE_SIZE];
     loop {
         let piece = match source.read_chunk(&mut buffer) {
             Ok(Chunk::Bytes(0)) => return,
-            Ok(Chunk::Bytes(count)) => Ok(Item::Bytes(buffer[..count].to_vec())),
+            Ok(Chunk::Bytes(count)) => {
+                length.fetch_add(count as u64, Ordering::Relaxed);
+                Ok(Item::Bytes(buffer[..count].to_vec()))
+            }
             Ok(Chunk::FromStart(notice)) => Ok(Item::FromStart(notice)),
             Ok(Chunk::Notice(notice)) => Ok(Item::Notice(notice)),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            // A client may end without closing its connection. What it has sent counts.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return,
             Err(error) => Err(error),
         };
         let is_last = piece.is_err();

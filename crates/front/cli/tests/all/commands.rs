@@ -282,6 +282,33 @@ fn what_is_replaced_keeps_its_mode_and_its_links_and_devices_are_written_to() {
     assert_eq!(seriatim(["gen", "-o", "/dev/null"]).status, 0);
 }
 
+/// The short help of `check` fits one screen, and nothing at all is answered in ten lines.
+#[test]
+fn a_stranger_is_told_on_one_screen() {
+    for columns in [80, 200] {
+        let run = |arguments: &[&str]| {
+            let ran = command().args(arguments).env("COLUMNS", columns.to_string()).output().unwrap();
+            (ran.status.code(), String::from_utf8(ran.stdout).unwrap(), String::from_utf8(ran.stderr).unwrap())
+        };
+        let (status, help, _) = run(&["check", "-h"]);
+        assert_eq!(status, Some(0));
+        assert!(help.lines().count() <= 24, "{help}");
+        assert!(help.contains("`seriatim models` lists all") && help.contains("--timeout"), "{help}");
+        assert!(!help.contains("sessionless-pl-2"), "{help}");
+        let (_, long, _) = run(&["check", "--help"]);
+        for flag in ["--strategy", "--names", "--shard", "--smallest", "sessionless-pl-2", "FILE#k"] {
+            assert!(long.contains(flag), "{flag}");
+        }
+        let (status, out, welcome) = run(&[]);
+        assert_eq!((status, out.as_str(), welcome.lines().count()), (Some(2), "", 10));
+        assert!(help.lines().chain(welcome.lines()).all(|line| line.chars().count() <= 80), "{help}{welcome}");
+    }
+    let (models, all) = (seriatim(["models"]).out, seriatim(["check", "--help"]).out);
+    assert!(models.contains("sessionless-pl-2") && all.contains("sessionless-pl-2"));
+    let missing = seriatim(["check", "nowhere.hist"]);
+    assert!(missing.err.trim_end().ends_with("next: is the name right? `-` is standard input"), "{missing:?}");
+}
+
 /// Every line of help fits the terminal, and indented text stays indented when it is wrapped.
 #[test]
 fn help_fits_the_terminal() {

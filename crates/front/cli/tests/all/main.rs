@@ -19,6 +19,9 @@ mod objects;
 mod programs;
 mod report;
 mod selection;
+mod service;
+#[cfg(target_os = "linux")]
+mod soak;
 mod state;
 mod strategies;
 mod tables;

@@ -8,7 +8,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
 
 const root = fileURLToPath(new URL('../../../../..', import.meta.url));
-const command = process.env.SERIATIM ?? join(root, 'target/debug/seriatim');
+/** The command. */
+export const command = process.env.SERIATIM ?? join(root, 'target/debug/seriatim');
 
 /** A directory for the pages of a test run. */
 export const directory = mkdtempSync(join(tmpdir(), 'seriatim-page-'));

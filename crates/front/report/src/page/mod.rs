@@ -10,6 +10,7 @@
 mod block;
 mod columns;
 mod index;
+pub mod live;
 
 use std::io::{self, Write};
 

@@ -86,3 +86,9 @@ pub fn examples() -> PathBuf {
 pub fn json(text: &str) -> Vec<serde_json::Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
+
+/// Asks a process to end, with SIGTERM.
+pub fn terminate(child: &std::process::Child) {
+    let status = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
