@@ -250,7 +250,7 @@ fn killed_and_continued(model: &str, before: &str, after: &str) {
     feeder.join().unwrap();
     assert_eq!(name(&piped.out, "\"-\""), name(&uninterrupted.out, &format!("\"{whole}\"")), "{piped:?}");
     // A checkpoint of another version, whose state may mean anything, is not read.
-    let layout = b"seriatim checkpoint 5\n";
+    let layout = b"seriatim checkpoint 6\n";
     let mut older = saved.clone();
     older[..layout.len()].copy_from_slice(b"seriatim checkpoint 2\n");
     assert!(saved.starts_with(layout));
@@ -498,7 +498,8 @@ fn a_violation_of_one_client_ends_the_run() {
 /// Sixty-four idle clients keep another client out, but not for ever.
 #[test]
 fn idle_clients_are_closed() {
-    let (child, address, mut err) = listening(&["--model", "ra", "--listen", "0", "--clients", "65", "--idle", "1"]);
+    let (child, address, mut err) =
+        listening(&["--model", "ra", "--listen", "0", "--clients", "65", "--idle", "1", "--max-clients", "64"]);
     let idle: Vec<TcpStream> = (0..64).map(|_| TcpStream::connect(&address).unwrap()).collect();
     let mut busy = TcpStream::connect(&address).unwrap();
     busy.write_all(GOOD.as_bytes()).unwrap();
@@ -507,7 +508,7 @@ fn idle_clients_are_closed() {
     drop(idle);
     let mut complaints = String::new();
     err.read_to_string(&mut complaints).unwrap();
-    assert_eq!(complaints.matches(": nothing came for 1 seconds (--idle): the client is closed\n").count(), 64);
+    assert_eq!(complaints.matches(": no whole line came for 1 seconds (--idle): the client is closed\n").count(), 64);
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "client 65: ra: consistent\n");
     assert_eq!(output.status.code(), Some(0));
 }

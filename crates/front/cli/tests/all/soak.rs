@@ -40,8 +40,9 @@ fn line(client: u64, number: u64, last: u64) -> String {
     }
 }
 
-/// Sends a whole stream, however often the service goes away. Counts the lines that were received.
-fn client(socket: &str, client: u64, last: u64, received: &AtomicU64) {
+/// Sends a whole stream, however often the service goes away, and not far ahead of how often it went. Counts the lines
+/// that were received.
+fn client(socket: &str, client: u64, last: u64, received: &AtomicU64, ends: &AtomicU64) {
     let once = || -> Option<bool> {
         let mut stream = UnixStream::connect(socket).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(100))).ok()?;
@@ -59,6 +60,9 @@ fn client(socket: &str, client: u64, last: u64, received: &AtomicU64) {
         }
         while next <= last {
             let to = last.min(next + BATCH - 1);
+            while to > last * (ends.load(Ordering::Relaxed) + 2) / (KILLS + 1) {
+                thread::sleep(Duration::from_millis(5));
+            }
             let text: String = (next..=to).map(|number| line(client, number, last)).collect();
             stream.write_all(text.as_bytes()).ok()?;
             // Some clients wait for their answers, others run ahead of them.
@@ -112,11 +116,12 @@ fn nothing_is_lost_and_memory_stays_flat() {
     let files = Files::new();
     let socket = files.path("socket");
     let received: Arc<Vec<AtomicU64>> = Arc::new((0..clients).map(|_| AtomicU64::new(0)).collect());
+    let gate = Arc::new(AtomicU64::new(0));
     let mut service = begin(&files, &socket);
     let threads: Vec<_> = (0..clients)
         .map(|number| {
-            let (socket, received) = (socket.clone(), Arc::clone(&received));
-            thread::spawn(move || client(&socket, number, last, &received[number as usize]))
+            let (socket, received, gate) = (socket.clone(), Arc::clone(&received), Arc::clone(&gate));
+            thread::spawn(move || client(&socket, number, last, &received[number as usize], &gate))
         })
         .collect();
     let (mut samples, mut ends): (Vec<Sample>, Vec<u64>) = (Vec::new(), Vec::new());
@@ -140,6 +145,7 @@ fn nothing_is_lost_and_memory_stays_flat() {
                 );
             }
             service = begin(&files, &socket);
+            gate.store(ends.len() as u64, Ordering::Relaxed);
         }
     }
     for thread in threads {

@@ -25,6 +25,8 @@ pub(crate) const END: &[u8] = b"# @end\n";
 const LONGEST_NAME: usize = 100;
 /// How long the last answer to a client may take.
 const LAST: Duration = Duration::from_secs(1);
+/// How many pieces of 64 KiB are read after it, and dropped.
+const MOST_UNREAD: usize = 64;
 
 /// What a client says first.
 pub(crate) struct Hello {
@@ -109,8 +111,12 @@ impl Answers {
         self.to.end();
         // If the connection were closed with lines unread, the client would not see the answer.
         let mut buffer = vec![0; 1 << 16];
-        while begin.elapsed() < LAST && self.to.set_read_timeout(LAST).is_ok() {
-            if !matches!(self.to.read(&mut buffer), Ok(1..)) {
+        for _ in 0..MOST_UNREAD {
+            let left = LAST.saturating_sub(begin.elapsed());
+            if left.is_zero()
+                || self.to.set_read_timeout(left).is_err()
+                || !matches!(self.to.read(&mut buffer), Ok(1..))
+            {
                 break;
             }
         }

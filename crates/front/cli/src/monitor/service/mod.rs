@@ -100,12 +100,22 @@ impl Service {
     /// Where the stream of that name keeps its state.
     fn kept(&self, directory: &Path, name: &str) -> Result<Kept, Trouble> {
         let checkpoint = directory.join(format!("{name}.checkpoint"));
-        if !checkpoint.exists() && self.streams.fetch_add(1, Ordering::Relaxed) >= MOST_STREAMS {
-            self.streams.fetch_sub(1, Ordering::Relaxed);
+        // A client that left before anything was saved was counted, too. So at the limit the files are counted again.
+        if !checkpoint.exists()
+            && self.streams.fetch_add(1, Ordering::Relaxed) >= MOST_STREAMS
+            && self.count(directory)? >= MOST_STREAMS
+        {
             return Err(Trouble::of(directory, format!("there are {MOST_STREAMS} streams: remove old ones")));
         }
         let record = self.outside.flags.certificate.as_ref().map(|_| directory.join(format!("{name}.hist")));
         Ok(Kept { checkpoint: Some(checkpoint), record })
+    }
+
+    /// Counts the streams in the directory anew.
+    fn count(&self, directory: &Path) -> Result<u64, Trouble> {
+        let streams = streams(directory).map_err(|error| Trouble::of(directory, error))?;
+        self.streams.store(streams, Ordering::Relaxed);
+        Ok(streams)
     }
 
     /// Waits until there is a place, and takes it if `is_taken`.
@@ -178,11 +188,16 @@ fn own(directory: &Path) -> io::Result<(fs::File, u64)> {
     fs::create_dir_all(directory)?;
     let lock = fs::File::create(directory.join(".lock"))?;
     crate::check::state::lock_file(&lock)?;
+    Ok((lock, streams(directory)?))
+}
+
+/// How many streams a directory holds.
+fn streams(directory: &Path) -> io::Result<u64> {
     let mut streams = 0;
     for entry in fs::read_dir(directory)? {
         streams += u64::from(entry?.path().extension().is_some_and(|it| it == "checkpoint"));
     }
-    Ok((lock, streams))
+    Ok(streams)
 }
 
 fn serve(service: &Arc<Service>, listeners: Vec<Listener>) -> Result<Tally, Trouble> {
