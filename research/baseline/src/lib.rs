@@ -8,12 +8,14 @@
 //!
 //! - `wsc+dbcop`, `wsc+enum`, `ccm+enum` and `dbcop` are those of wSC, and `sc-sat`, `sc-ccm+enum`, `sc-ccm+sat`,
 //!   `tso-sat`, `tso-ccm+enum` and `tso-ccm+sat` those of GCC, as the papers write them ([`literal`]);
+//! - `wsc+six` and `wsc+guess(k)` saturate more than wSC does, as its section 4 proposes, and may leave pairs of writes
+//!   open ([`literal::Saturation`]);
 //! - `sat` ([`direct`]) writes the axioms down as clauses for a SAT solver, for `pso`, too;
 //! - `machine` ([`frontier`]) searches the states of the machine, as `dbcop` does those of the threads;
 //! - `wsc+sat`, `wtso+sat`, `wpso+sat`, `ccm+sat` and `wccm+sat` ask a SAT solver for the pairs of writes that the
 //!   saturation of the product, or its partial store order, leaves open.
 //!
-//! For `ra` and `rc20` there are the older algorithms that RF compares with, and RF's own for `ra`, event by event
+//! For the C11 family there are RF's algorithms as printed, and the older ones for `ra` and `rc20` that it compares with
 //! ([`ra`]).
 //!
 //! For linearizability there are four checkers ([`refinement`]), each an [algorithm](Algorithm): `enumerate`,

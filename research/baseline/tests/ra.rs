@@ -1,6 +1,8 @@
-//! The algorithms for `ra` and `rc20` against the engine.
+//! The algorithms of RF, and those that it compares with, against the oracle and the engine.
 
+use baseline::ra::printed::{Text, algorithm1, algorithm2, algorithm3, algorithm4};
 use baseline::ra::{self, Algorithm5, MoGraph, Online};
+use history::Execution;
 use memory::c11::{Checker, Incremental};
 use model::Model;
 use workload::memory::{self as machine, Machine};
@@ -86,4 +88,90 @@ fn the_online_baselines_agree_with_ra() {
         }
     }
     assert!(accepted > 20_000 && refused > 1000, "{accepted} {refused}");
+}
+
+/// RF's Algorithms 1 to 4, each with the model that it decides, and whether it speaks of an execution.
+type Printed = (oracle::Model, fn(&Execution, Text) -> bool);
+const PRINTED: [Printed; 5] = [
+    (oracle::Model::Wra, algorithm1),
+    (oracle::Model::Sra, |execution, _| algorithm2(execution)),
+    (oracle::Model::Ra, |execution, text| algorithm3(execution, Model::Ra, text)),
+    (oracle::Model::Rc20, |execution, text| algorithm3(execution, Model::Rc20, text)),
+    (oracle::Model::Relaxed, |execution, _| algorithm4(execution)),
+];
+
+fn speaks_of(model: oracle::Model, execution: &Execution) -> bool {
+    let has_rmws = execution.ids().any(|id| execution.event(id).kind == history::execution::Kind::Rmw);
+    model.applies(execution) && execution.thin_air().is_empty() && (model != oracle::Model::Sra || !has_rmws)
+}
+
+#[test]
+fn the_algorithms_as_printed_agree_with_the_axioms() {
+    let count = workload::cases(3000);
+    let mut allowed_by = [[0u64; 2]; PRINTED.len()];
+    let mut wrong_by = [0u64; PRINTED.len()];
+    for (case, execution) in workload::small::executions(17).take(count as usize).enumerate() {
+        for (at, (model, algorithm)) in PRINTED.into_iter().enumerate() {
+            if speaks_of(model, &execution) {
+                let expected = oracle::allowed(model, &execution);
+                assert_eq!(algorithm(&execution, Text::Corrected), expected, "case {case}, {model:?}");
+                allowed_by[at][usize::from(expected)] += 1;
+                wrong_by[at] += u64::from(algorithm(&execution, Text::Printed) != expected);
+            }
+        }
+    }
+    println!("allowed: {allowed_by:?}; wrong as printed: {wrong_by:?} of {count}");
+    assert!(allowed_by.iter().flatten().all(|&seen| seen >= count / 60), "{allowed_by:?}");
+    // Algorithms 2 and 4 are right as printed; 1 and 3 are not.
+    let is_wrong = wrong_by.map(|wrong| wrong > 0);
+    assert_eq!(is_wrong, [true, false, true, true, false], "{wrong_by:?}");
+}
+
+/// The histories of the corpus that show what is wrong with the text as printed.
+#[test]
+fn the_slips_of_the_text_show() {
+    let corpus = oracle::corpus::corpus();
+    let of = |name: &str| &corpus.iter().find(|entry| entry.name == name).expect("an entry").execution;
+    let refused = of("rf-erratum-algorithm-1");
+    assert!(algorithm1(refused, Text::Printed) && !algorithm1(refused, Text::Corrected));
+    let refused = of("rf-erratum-algorithm-3");
+    for model in [Model::Ra, Model::Rc20] {
+        assert!(algorithm3(refused, model, Text::Printed) && !algorithm3(refused, model, Text::Corrected));
+    }
+}
+
+/// Larger executions, with many rmws and fences.
+#[test]
+fn the_algorithms_as_printed_agree_with_the_engine() {
+    let mut checker = Checker::new();
+    let mut allowed = [0; 2];
+    for seed in 0..workload::cases(600) {
+        let config = machine::MemoryConfig {
+            machine: [Machine::Rc20, Machine::Relaxed, Machine::ReleaseAcquire][seed as usize % 3],
+            threads: 2 + seed as u32 % 5,
+            operations: 10 + seed as u32 % 90,
+            locations: 1 + seed as u32 % 3,
+            writes: 30,
+            rmws: 10 * (seed as u32 % 4),
+            fences: 5 * (seed as u32 % 3),
+            stale: 30,
+            perturb: seed as u32 % 3,
+            seed,
+            ..machine::MemoryConfig::default()
+        };
+        let execution = machine::execution(&config);
+        if !execution.thin_air().is_empty() {
+            continue;
+        }
+        for (model, answer) in [
+            (Model::Wra, algorithm1(&execution, Text::Corrected)),
+            (Model::Ra, algorithm3(&execution, Model::Ra, Text::Corrected)),
+            (Model::Rc20, algorithm3(&execution, Model::Rc20, Text::Corrected)),
+            (Model::Relaxed, algorithm4(&execution)),
+        ] {
+            assert_eq!(Ok(answer), checker.allows(model, &execution), "{model}: {config:?}");
+            allowed[usize::from(answer)] += 1;
+        }
+    }
+    assert!(allowed.iter().all(|&count| count > 200), "{allowed:?}");
 }

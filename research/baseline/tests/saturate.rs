@@ -6,7 +6,7 @@ use baseline::refinement::{Finding, Options, SATURATE, Step, check, invocation, 
 use common::{has_theory, objects, text};
 use history::{History, Object};
 use model::{Certificate, Decision, Model, Verdict};
-use monitor::saturate::{NOT_UNIQUE, Propagation};
+use monitor::saturate::{NOT_UNIQUE, Propagation, Removal};
 use object::{Endpoint, ObjectHistory};
 use verify::verify;
 use workload::object::{Fault, ObjectConfig};
@@ -110,7 +110,8 @@ fn removal_forgets() {
             let history = workload::object::history(&config);
             let view = ObjectHistory::new(&history).expect("an object history");
             let part = view.parts().next().expect("one object");
-            let mut monitor = Propagation::new(part.object, part.capacity, part.initial, true).expect("a theory");
+            let mut monitor =
+                Propagation::new(part.object, part.capacity, part.initial, Removal::WhenSettled).expect("a theory");
             for event in part.events() {
                 match event {
                     Endpoint::Nothing => {}

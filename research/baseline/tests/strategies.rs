@@ -22,7 +22,7 @@ fn strategy(name: &str) -> Strategy {
 fn exact(model: Model) -> impl Iterator<Item = Strategy> {
     let decides = |strategy: &Strategy| match strategy {
         Strategy::Product(strategy) => strategy.tactic().is_none_or(|tactic| tactic == Tactic::Search),
-        Strategy::Paper(_) => true,
+        Strategy::Paper(way) => way.is_exact(),
     };
     Strategy::all().filter(move |strategy| strategy.speaks_of(model)).filter(decides)
 }

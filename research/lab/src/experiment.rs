@@ -218,7 +218,7 @@ pub trait Experiment {
         vec![self.lines(rows, "", &[])]
     }
 
-    /// The average seconds of each series over the points, without the series of these names.
+    /// The median seconds of each series over the points, of what it decided, without the series of these names.
     fn lines(&self, rows: &Rows, title: &str, without: &[&str]) -> Plot {
         let about = self.about();
         let series = self.series();
@@ -229,14 +229,14 @@ pub trait Experiment {
                 .points()
                 .iter()
                 .enumerate()
-                .filter_map(|(at, point)| Some((point.x, rows.mean(at, series.name, "seconds")?)))
+                .filter_map(|(at, point)| Some((point.x, rows.median(at, series.name)?)))
                 .collect(),
             is_ours: matches!(series.role, Role::Ours | Role::OursCertified),
         };
         Plot::lines(
             &format!("{} {}{title}", about.paper, about.figure),
             Axis::linear(about.points),
-            Axis::logarithmic("seconds, average"),
+            Axis::logarithmic("seconds, median"),
             shown.map(line).collect(),
         )
     }

@@ -12,6 +12,7 @@
 //! [`papers::all`] lists the experiments. [`trial`] is apart from them: it measures the heuristics of the memory
 //! engines.
 
+mod data;
 mod experiment;
 mod machine_text;
 mod pages;
@@ -25,6 +26,7 @@ pub mod table;
 pub mod timing;
 pub mod trial;
 
+pub use data::keep;
 pub use experiment::{About, Experiment, Judgement, Measured, Point, Role, Scale, Series, Standing, Task};
 pub use machine_text::describe as machine;
 pub use pages::pages;

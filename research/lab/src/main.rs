@@ -32,10 +32,15 @@ enum Command {
     /// run goes on, so a run may be stopped and resumed.
     Paper(Paper),
 
-    /// Put the results of finished runs on the pages of results in a folder of documentation
+    /// Keep the raw data of finished runs, with the commit, the machine and the date
+    ///
+    /// Writes one text file for each experiment, research/data/NAME.tsv.
+    Keep(Keep),
+
+    /// Make the pages of results anew from the raw data
     ///
     /// What follows the heading "Results" on experiments.md, experiments-mr.md and experiments-rf.md is replaced, and
-    /// so are the plots in pictures/. Every experiment must have a finished run in one of the folders.
+    /// so are the plots in pictures/. A section whose raw data were not kept stays, and says so.
     Pages(Pages),
 
     /// Check histories by one strategy alone, the papers' slow ones among them, or with other knobs
@@ -211,18 +216,29 @@ fn try_heuristics(flags: Trial) -> Result<(), String> {
 }
 
 #[derive(clap::Args)]
-struct Pages {
+struct Keep {
     /// The folders of the runs, as `--out` of `paper` named them
     #[arg(required = true)]
     runs: Vec<PathBuf>,
 
-    /// The folder of the pages
-    #[arg(long, value_name = "DIR", default_value = "research/docs")]
-    docs: PathBuf,
+    /// The folder of the raw data
+    #[arg(long, value_name = "DIR", default_value = "research/data")]
+    data: PathBuf,
 
     /// What is to be said of the runs, beside the machine
     #[arg(long, value_name = "TEXT", default_value = "")]
     note: String,
+}
+
+#[derive(clap::Args)]
+struct Pages {
+    /// The folder of the raw data
+    #[arg(long, value_name = "DIR", default_value = "research/data")]
+    data: PathBuf,
+
+    /// The folder of the pages
+    #[arg(long, value_name = "DIR", default_value = "research/docs")]
+    docs: PathBuf,
 }
 
 #[derive(clap::Args)]
@@ -269,7 +285,10 @@ fn seconds(text: &str) -> Result<Duration, String> {
 fn main() -> ExitCode {
     match Arguments::parse().command {
         Command::Paper(paper) => run(paper),
-        Command::Pages(Pages { runs, docs, note }) => told(lab::pages(&runs, &docs, &note)),
+        Command::Keep(Keep { runs, data, note }) => {
+            told(lab::keep(&runs, &data, &note).map(|kept| println!("kept: {}", kept.join(", "))))
+        }
+        Command::Pages(Pages { data, docs }) => told(lab::pages(&data, &docs)),
         Command::Check(flags) => match check(&flags) {
             Ok(is_violated) => ExitCode::from(u8::from(is_violated)),
             Err(error) => told(Err(error)),

@@ -51,7 +51,7 @@ pub(crate) fn write(done: &Finished, options: &Options) -> Result<(), String> {
 }
 
 /// Breaks a text into lines of at most so many characters, at spaces.
-fn wrap(text: &str, most: usize) -> String {
+pub(crate) fn wrap(text: &str, most: usize) -> String {
     let mut lines = String::new();
     let mut length = 0;
     for word in text.split_whitespace() {
@@ -70,20 +70,16 @@ fn wrap(text: &str, most: usize) -> String {
 }
 
 /// How long a line of the page is at most, tables apart.
-const LINE: usize = 118;
+pub(crate) const LINE: usize = 118;
 
 fn verdict(done: &Finished) -> String {
-    let standing = match done.judgement.standing {
-        Standing::Holds => "The claim holds here",
-        Standing::NotAll => "The claim does not hold here, or not all of it",
-        Standing::NoClaim => "There is no claim. What was seen",
-    };
+    let standing = STANDINGS.iter().find(|it| it.0 == done.judgement.standing).map_or("", |it| it.2);
     format!("{standing}: {}.", done.judgement.text)
 }
 
-/// The arguments of `bench` that measure the same.
-fn command(done: &Finished) -> String {
-    let (scale, mut text) = (&done.scale, format!("bench paper {}", done.experiment.about().name));
+/// The command that measures the same.
+pub(crate) fn command(done: &Finished) -> String {
+    let (scale, mut text) = (&done.scale, format!("lab paper {}", done.experiment.about().name));
     if scale.is_quick {
         text.push_str(" --quick");
     } else {
@@ -114,9 +110,33 @@ fn advantages(done: &Finished, role: Role) -> Vec<f64> {
     (0..done.rows.points().len()).filter_map(|point| advantage(&series, &done.rows, point, role)).collect()
 }
 
+/// What the comparison says of an experiment.
+pub(crate) struct Compared {
+    pub(crate) name: String,
+    /// Whether the claim holds, in short.
+    pub(crate) claim: &'static str,
+    /// By point: how many times as long the best of the paper takes, without and with certificates.
+    pub(crate) ratios: [Vec<f64>; 2],
+    /// Where the raw data is.
+    pub(crate) data: String,
+}
+
+/// What became of a claim, in short and at the beginning of a sentence.
+pub(crate) const STANDINGS: [(Standing, &str, &str); 3] = [
+    (Standing::Holds, "holds", "The claim holds here"),
+    (Standing::NotAll, "not all of it", "The claim does not hold here, or not all of it"),
+    (Standing::NoClaim, "no claim", "There is no claim. What was seen"),
+];
+
+pub(crate) fn compared(done: &Finished, name: String, data: String) -> Compared {
+    let of = |standing| STANDINGS.iter().find(|it| it.0 == standing).map_or("", |it| it.1);
+    let ratios = [Role::Ours, Role::OursCertified].map(|role| advantages(done, role));
+    Compared { name, claim: of(done.judgement.standing), ratios, data }
+}
+
 /// The comparison over experiments: the geometric mean over the points, without and with certificates.
-fn comparison(finished: &[&Finished], name: impl Fn(&About) -> String) -> Table {
-    let head = ["experiment", "claim", "best of the paper / seriatim", "with certificate", "least"];
+pub(crate) fn comparison(compared: &[Compared]) -> Table {
+    let head = ["experiment", "claim", "best of the paper / seriatim", "with certificate", "least", "raw data"];
     let title = "Seriatim beside the best algorithm of each paper: geometric mean over the points, and the least.";
     let mut table = Table::new(title, &head);
     let mut all = [Vec::new(), Vec::new()];
@@ -124,36 +144,33 @@ fn comparison(finished: &[&Finished], name: impl Fn(&About) -> String) -> Table 
     let smallest = |both: &[Vec<f64>; 2]| {
         both.iter().flatten().copied().min_by(f64::total_cmp).map_or_else(|| "-".to_owned(), ratio)
     };
-    for done in finished {
-        let both = [Role::Ours, Role::OursCertified].map(|role| advantages(done, role));
-        let claim = match done.judgement.standing {
-            Standing::Holds => "holds",
-            Standing::NotAll => "not all of it",
-            Standing::NoClaim => "no claim",
-        };
-        let name = name(&done.experiment.about());
-        table.line(vec![name, claim.to_owned(), shown(&both[0]), shown(&both[1]), smallest(&both)]);
-        for (all, values) in all.iter_mut().zip(both) {
+    for it in compared {
+        let [ours, certified] = &it.ratios;
+        let least = smallest(&it.ratios);
+        table.line(vec![it.name.clone(), it.claim.to_owned(), shown(ours), shown(certified), least, it.data.clone()]);
+        for (all, values) in all.iter_mut().zip(&it.ratios) {
             all.extend(values);
         }
     }
-    table.line(vec!["all points".to_owned(), String::new(), shown(&all[0]), shown(&all[1]), smallest(&all)]);
+    let least = smallest(&all);
+    table.line(vec!["all points".to_owned(), String::new(), shown(&all[0]), shown(&all[1]), least, String::new()]);
     table
 }
 
 /// The end of a run, as text: the comparison over all experiments.
 pub(crate) fn summary(finished: &[&Finished]) -> String {
-    let table = comparison(finished, |about| about.name.to_owned());
+    let row = |done: &&Finished| compared(done, done.experiment.about().name.to_owned(), String::new());
+    let table = comparison(&finished.iter().map(row).collect::<Vec<_>>());
     format!("{}Machine: {}.\n", table.text(), machine_text::describe())
 }
 
 /// The heading of an experiment.
-fn heading(about: &About) -> String {
+pub(crate) fn heading(about: &About) -> String {
     format!("{} {} (`{}`)", about.paper, about.figure, about.name)
 }
 
 /// Where the section of an experiment is: its page, if that is another than the page of `here`, and the heading.
-fn link(about: &About, here: &str) -> String {
+pub(crate) fn link(about: &About, here: &str) -> String {
     let kept = |it: &char| it.is_alphanumeric() || " -".contains(*it);
     let anchor: String = heading(about).to_lowercase().chars().filter(kept).collect();
     let file = crate::pages::file(about.paper);
@@ -161,30 +178,38 @@ fn link(about: &About, here: &str) -> String {
     format!("[`{}`]({file}#{})", about.name, anchor.replace(' ', "-"))
 }
 
-/// The page of some experiments, without its head: the machine, what is to be said of the run, the comparison over
-/// `all`, and a section for each of `here`.
-pub(crate) fn page(all: &[&Finished], here: &[&Finished], note: &str) -> String {
-    let file = here.first().map_or("", |done| crate::pages::file(done.experiment.about().paper));
-    let machine = format!("Machine: {}. {note}", machine_text::describe());
-    let mut page = format!("{}\n\n{}\n", wrap(&machine, LINE), comparison(all, |about| link(about, file)).markdown());
-    for done in here {
-        let about = done.experiment.about();
-        let _ = write!(page, "## {}\n\n{}\n\n", heading(&about), wrap(about.title, LINE));
-        let setting = format!("Setting: {} Run by `{}`.", done.experiment.setting(&done.scale), command(done));
-        let _ = write!(page, "{}\n\n", wrap(&setting, LINE));
-        for table in done.experiment.tables(&done.rows) {
-            let _ = writeln!(page, "{}", table.markdown());
-        }
-        for name in plot_names(done) {
-            let _ = writeln!(page, "![{} {}]({PICTURES}/{name})", about.paper, about.figure);
-        }
-        let whose = if done.judgement.standing == Standing::NoClaim { "" } else { "The paper: " };
-        let claim = wrap(&format!("{whose}{}", about.claim), LINE);
-        let _ = write!(page, "\n{claim}\n\n{}\n\n", wrap(&format!("**{}**", verdict(done)), LINE));
-        for paragraph in about.remarks.split("\n\n").filter(|it| !it.is_empty()) {
-            let _ = write!(page, "{}\n\n", wrap(paragraph, LINE));
-        }
+/// A section that is written in parts.
+pub(crate) fn section(about: &About, middle: &str, verdict: &str, is_claim: bool) -> String {
+    let mut text = format!("## {}\n\n{}\n\n{middle}\n\n", heading(about), wrap(about.title, LINE));
+    let whose = if is_claim { "The paper: " } else { "" };
+    let _ = write!(text, "{}\n\n{verdict}\n\n", wrap(&format!("{whose}{}", about.claim), LINE));
+    for paragraph in about.remarks.split("\n\n").filter(|it| !it.is_empty()) {
+        let _ = write!(text, "{}\n\n", wrap(paragraph, LINE));
     }
+    text
+}
+
+/// The section of an experiment that has run. `data` is what is to be said of its raw data.
+pub(crate) fn section_of(done: &Finished, data: &str) -> String {
+    let about = done.experiment.about();
+    let setting = format!("Setting: {} Run by `{}`.{data}", done.experiment.setting(&done.scale), command(done));
+    let mut middle = format!("{}\n\n", wrap(&setting, LINE));
+    for table in done.experiment.tables(&done.rows) {
+        let _ = writeln!(middle, "{}", table.markdown());
+    }
+    for name in plot_names(done) {
+        let _ = writeln!(middle, "![{} {}]({PICTURES}/{name})", about.paper, about.figure);
+    }
+    let is_claim = done.judgement.standing != Standing::NoClaim;
+    section(&about, middle.trim_end(), &wrap(&format!("**{}**", verdict(done)), LINE), is_claim)
+}
+
+/// The page of a run: the machine, the comparison, and a section for each experiment.
+pub(crate) fn page(all: &[&Finished]) -> String {
+    let row = |done: &&Finished| compared(done, link(&done.experiment.about(), ""), String::new());
+    let table = comparison(&all.iter().map(row).collect::<Vec<_>>());
+    let mut page = format!("Machine: {}.\n\n{}\n", machine_text::describe(), table.markdown());
+    all.iter().for_each(|done| page.push_str(&section_of(done, "")));
     page.truncate(page.trim_end().len());
     page.push('\n');
     page

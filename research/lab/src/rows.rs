@@ -68,6 +68,35 @@ impl Rows {
         self.values(point, series, measure).sum()
     }
 
+    /// How many samples a series was to decide at a point, and the seconds of those that it decided, by sample. What was
+    /// given up has no time.
+    pub fn decided(&self, point: usize, series: &str) -> (usize, Vec<(u32, f64)>) {
+        let of = |measure: &'static str| {
+            let is_meant = move |row: &&Row| row.point == point && row.series == series && row.measure == measure;
+            self.rows.iter().filter(is_meant)
+        };
+        let given_up: Vec<u32> = of("undecided").filter(|row| row.value > 0.0).map(|row| row.sample).collect();
+        let all: Vec<(u32, f64)> = of("seconds").map(|row| (row.sample, row.value)).collect();
+        (all.len(), all.into_iter().filter(|(sample, _)| !given_up.contains(sample)).collect())
+    }
+
+    /// The median of the seconds of the samples that a series decided at a point, if there are any.
+    pub fn median(&self, point: usize, series: &str) -> Option<f64> {
+        median(self.decided(point, series).1.into_iter().map(|it| it.1))
+    }
+
+    /// The medians of two series over the samples that both decided at a point, if there are any.
+    pub fn medians_of_both(&self, point: usize, one: &str, other: &str) -> Option<(f64, f64)> {
+        let others = self.decided(point, other).1;
+        let both: Vec<(f64, f64)> = self
+            .decided(point, one)
+            .1
+            .into_iter()
+            .filter_map(|(sample, seconds)| Some((seconds, others.iter().find(|it| it.0 == sample)?.1)))
+            .collect();
+        Some((median(both.iter().map(|it| it.0))?, median(both.iter().map(|it| it.1))?))
+    }
+
     /// The average of a measure at all points, if there are values.
     pub fn mean_everywhere(&self, series: &str, measure: &str) -> Option<f64> {
         mean(self.everywhere(series, measure))
@@ -83,6 +112,11 @@ pub fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 /// The geometric mean, if there are values; all must be positive.
 pub fn geometric_mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     mean(values.map(f64::ln)).map(f64::exp)
+}
+
+/// The median, if there are values.
+pub fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    quantiles(values).map(|it| it[2])
 }
 
 /// Least value, quartiles and greatest value, if there are values.

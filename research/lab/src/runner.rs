@@ -158,7 +158,7 @@ pub fn run(
     bar.finish_and_clear();
     let all: Vec<&Finished> = finished.iter().collect();
     let path = options.folder.join("report.md");
-    fs::write(&path, report::page(&all, &all, "")).map_err(|error| format!("{}: {error}", path.display()))?;
+    fs::write(&path, report::page(&all)).map_err(|error| format!("{}: {error}", path.display()))?;
     tell(&report::summary(&all));
     Ok(finished)
 }

@@ -76,8 +76,14 @@ pub fn ratio(value: f64) -> String {
     if value >= 100.0 { format!("{value:.0}") } else { format!("{value:.2}") }
 }
 
-/// The average time of each series at each point, and how many times the paper's best takes what Seriatim takes. A time
-/// is marked with + if some samples were not decided.
+/// The time of a series at a point: the median of what it decided, and how much that is, if not all.
+pub fn time(rows: &Rows, point: usize, series: &str) -> String {
+    let (all, decided) = rows.decided(point, series);
+    let median = rows.median(point, series).map_or_else(|| "-".to_owned(), milliseconds);
+    if decided.len() == all { median } else { format!("{median} ({} of {all})", decided.len()) }
+}
+
+/// The time of each series at each point, and how many times the paper's best takes what Seriatim takes.
 pub fn seconds(about: &About, series: &[Series], rows: &Rows) -> Table {
     let is_compared = series.iter().any(|it| it.role == Role::Ours);
     let mut head = vec![about.points];
@@ -85,17 +91,11 @@ pub fn seconds(about: &About, series: &[Series], rows: &Rows) -> Table {
     if is_compared {
         head.extend(["best of the paper / seriatim", "with certificate"]);
     }
-    let mut table = Table::new("Milliseconds a history, average; + if some were not decided within the limit.", &head);
+    let mut table = Table::new("Milliseconds a history, median of those decided; how many, if not all.", &head);
     for (at, point) in rows.points().iter().enumerate() {
         let mut line = vec![point.label.clone()];
         for it in series {
-            line.push(rows.mean(at, it.name, "seconds").map_or_else(
-                || "-".to_owned(),
-                |seconds| {
-                    let is_open = rows.sum(at, it.name, "undecided") > 0.0;
-                    format!("{}{}", milliseconds(seconds), if is_open { "+" } else { "" })
-                },
-            ));
+            line.push(time(rows, at, it.name));
         }
         if is_compared {
             for role in [Role::Ours, Role::OursCertified] {
@@ -107,12 +107,19 @@ pub fn seconds(about: &About, series: &[Series], rows: &Rows) -> Table {
     table
 }
 
-/// How many times as long as Seriatim the best algorithm of the paper takes at a point, on average.
+/// Of these series, the one that decided the most at a point, and of those the one with the least median.
+pub fn best<'a>(rows: &Rows, point: usize, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let ranked = names.filter_map(|name| Some((name, rows.decided(point, name).1.len(), rows.median(point, name)?)));
+    ranked.min_by(|a, b| b.1.cmp(&a.1).then(a.2.total_cmp(&b.2))).map(|it| it.0)
+}
+
+/// How many times as long as Seriatim the best algorithm of the paper takes at a point: medians over the samples that
+/// both decided. So no time of what was given up is in it.
 pub fn advantage(series: &[Series], rows: &Rows, point: usize, role: Role) -> Option<f64> {
-    let time = |it: &Series| rows.mean(point, it.name, "seconds");
-    let best = series.iter().filter(|it| it.role == Role::Paper).filter_map(time).min_by(f64::total_cmp)?;
-    let ours = series.iter().filter(|it| it.role == role).filter_map(time).min_by(f64::total_cmp)?;
-    Some(best / ours)
+    let of = |role| series.iter().filter(move |it| it.role == role).map(|it| it.name);
+    let (papers, ours) = (best(rows, point, of(Role::Paper))?, best(rows, point, of(role))?);
+    let (papers, ours) = rows.medians_of_both(point, papers, ours)?;
+    Some(papers / ours)
 }
 
 #[cfg(test)]

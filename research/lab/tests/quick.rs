@@ -21,7 +21,11 @@ fn all_experiments_run() {
     }
     assert!(folder.path().join("report.md").exists());
 
-    // A page keeps its head, and gets the results; the second time nothing changes.
+    // The raw data are kept. A page keeps its head, and gets the results; the second time nothing changes.
+    let data = tempfile::tempdir().expect("a temporary folder");
+    let runs = [folder.path().to_owned()];
+    let kept = lab::keep(&runs, data.path(), "A note.").unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(kept.len(), finished.len());
     let docs = tempfile::tempdir().expect("a temporary folder");
     std::fs::create_dir(docs.path().join("pictures")).expect("a folder");
     let names = ["experiments.md", "experiments-mr.md", "experiments-rf.md"];
@@ -29,25 +33,35 @@ fn all_experiments_run() {
         std::fs::write(docs.path().join(name), "# Head\n\n## Results\n\nOld.\n").expect("a page");
     }
     let write = || {
-        lab::pages(&[folder.path().to_owned()], docs.path(), "A note.").unwrap_or_else(|error| panic!("{error}"));
+        lab::pages(data.path(), docs.path()).unwrap_or_else(|error| panic!("{error}"));
         names.map(|name| std::fs::read_to_string(docs.path().join(name)).expect("a page"))
     };
     let pages = write();
     assert_eq!(pages, write());
     for page in &pages {
-        assert!(page.starts_with("# Head\n\n## Results\n\nMachine: ") && page.contains("A note.\n\n"), "{page}");
+        assert!(page.starts_with("# Head\n\n## Results\n\nSeriatim beside "), "{page}");
+        assert!(page.split_whitespace().collect::<Vec<_>>().join(" ").contains(". A note. "), "{page}");
         assert!(!page.contains("Old."));
     }
     for done in &finished {
         let heading = format!("(`{}`)\n", done.experiment.about().name);
         assert_eq!(pages.iter().filter(|page| page.contains(&heading)).count(), 1, "{heading}");
     }
-    // A run that is not finished has no place on a page.
+    // Without its raw data a section stays as it is, and says so; the claim is found again.
+    std::fs::remove_file(data.path().join("wsc-fig6.tsv")).expect("raw data");
+    let kept = write();
+    assert!(kept[0].contains("Raw data: none.") && kept == write());
+    let claim = |page: &str| {
+        let line = page.lines().find(|line| line.starts_with("| [`wsc-fig6`]")).expect("a line").to_owned();
+        line.split(" | ").nth(1).map(str::to_owned)
+    };
+    assert_eq!(claim(&kept[0]), claim(&pages[0]));
+    // A run that is not finished is not kept.
     let state = folder.path().join("wsc-fig6.state");
     let text = std::fs::read_to_string(&state).expect("a state");
     let (whole, _) = text.trim_end().rsplit_once('\n').expect("lines");
     std::fs::write(&state, format!("{whole}\n")).expect("a state");
-    let error = lab::pages(&[folder.path().to_owned()], docs.path(), "").expect_err("a sample is missing");
+    let error = lab::keep(&runs, data.path(), "").expect_err("a sample is missing");
     assert!(error.contains("wsc-fig6.state: the run is not finished"), "{error}");
     std::fs::write(&state, text).expect("a state");
 

@@ -10,6 +10,8 @@
 //! | SC-CCM+Enum, TSO-CCM+Enum | GCC | compute `pww` (`wpww`), and [try](crate::enumerate) all open pairs |
 //! | SC-CCM+SAT, TSO-CCM+SAT | GCC | compute `pww` (`wpww`), and write the axioms with it as clauses |
 //!
+//! [`Saturation`] has the saturations of section 4 of wSC, which find more of the kernel.
+//!
 //! Before `ccm`, those of GCC for `sc` check `cc` and `ccv`, as the paper's implementation does.
 //!
 //! The papers define relations, and no data structures. Here a [`Relation`] has one row of bits for each event, and is
@@ -20,6 +22,7 @@
 mod accesses;
 mod buffers;
 mod causal;
+mod guess;
 mod parts;
 mod relation;
 mod saturation;
@@ -33,6 +36,7 @@ use order::Rows;
 use crate::{direct, enumerate, frontier};
 use accesses::Accesses;
 pub use causal::Convergent;
+pub use guess::{Rule, Saturation};
 pub use parts::{formula, tried};
 pub use relation::Relation;
 
@@ -54,6 +58,8 @@ pub enum Algorithm {
     Wsc,
     /// The partial store order of GCC alone, for `ccm`, after `cc` and `ccv`.
     Ccm,
+    /// The same, without looking at `cc` and `ccv` before: all of its relations are computed.
+    CcmWhole,
     /// For `wccm`.
     Wccm,
     /// For `cc`.
@@ -67,7 +73,7 @@ pub type Answer = Result<bool, GaveUp>;
 
 impl Algorithm {
     /// All algorithms.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Dbcop,
         Self::WscDbcop,
         Self::WscDbcopLent,
@@ -80,6 +86,7 @@ impl Algorithm {
         Self::TsoCcmSat,
         Self::Wsc,
         Self::Ccm,
+        Self::CcmWhole,
         Self::Wccm,
         Self::Cc,
         Self::Ccv,
@@ -90,7 +97,7 @@ impl Algorithm {
         match self {
             Self::TsoSat | Self::TsoCcmEnum | Self::TsoCcmSat => Model::Tso,
             Self::Wsc => Model::Wsc,
-            Self::Ccm => Model::Ccm,
+            Self::Ccm | Self::CcmWhole => Model::Ccm,
             Self::Wccm => Model::Wccm,
             Self::Cc => Model::Cc,
             Self::Ccv => Model::Ccv,
@@ -150,7 +157,7 @@ impl Algorithm {
                 }
             },
             Self::ScSat => Ok(direct::solve(&frame, budget)?.is_some()),
-            Self::Cc | Self::Ccv | Self::Ccm | Self::ScCcmEnum | Self::ScCcmSat => {
+            Self::Cc | Self::Ccv | Self::Ccm | Self::CcmWhole | Self::ScCcmEnum | Self::ScCcmSat => {
                 self.gradual(&frame, &accesses, budget)
             }
             Self::TsoSat | Self::TsoCcmEnum | Self::TsoCcmSat | Self::Wccm => unreachable!("decided before"),
@@ -160,6 +167,9 @@ impl Algorithm {
     /// `cc`, `ccv`, `ccm` one after the other, and then what is left of `sc`.
     fn gradual(self, frame: &Frame<'_>, accesses: &Accesses<'_>, budget: &Budget) -> Answer {
         let Some(co) = causal::causality(accesses) else { return Ok(false) };
+        if self == Self::CcmWhole {
+            return Ok(causal::ccm(accesses, &co, budget)?.is_some());
+        }
         let is_causal = causal::cc(accesses, &co);
         if !is_causal || self == Self::Cc {
             return Ok(is_causal);
@@ -239,6 +249,15 @@ fn last_writes(accesses: &Accesses<'_>, before: impl Fn(u32, u32) -> bool) -> Ro
         }
     }
     Rows::new(execution.len(), pairs.into_iter())
+}
+
+/// `cf[co]` of an execution without thin-air reads: the pairs that `ccv` adds to causality, and no others. `None` if
+/// causality has a cycle, or a read of an initial value comes after a write.
+pub fn conflicts(execution: &Execution) -> Option<Relation> {
+    let accesses = Accesses::new(execution);
+    let co = causal::causality(&accesses)?;
+    let mut conflicts = Relation::new(execution.len());
+    causal::add_conflicts(&accesses, &co, &mut conflicts).then_some(conflicts)
 }
 
 /// `pww` of an execution without thin-air reads, and how it orders all events. `None` if `ccm` is violated.

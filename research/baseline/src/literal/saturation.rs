@@ -7,11 +7,19 @@ use super::accesses::Accesses;
 
 /// `hb` of `wsc`, which has `st` between writes of one location. `None` if it is cyclic.
 pub(super) fn saturate(accesses: &Accesses<'_>, budget: &Budget) -> Result<Option<Relation>, GaveUp> {
+    let Some(mut hb) = start(accesses) else { return Ok(None) };
+    Ok(close(&mut hb, accesses, budget)?.then_some(hb))
+}
+
+/// `(po u rf)+`. `None` if it is cyclic.
+pub(super) fn start(accesses: &Accesses<'_>) -> Option<Relation> {
     let mut hb = Relation::new(accesses.execution.len());
     accesses.add_program_order(&mut hb);
-    if !accesses.add_reads_from(&mut hb) {
-        return Ok(None);
-    }
+    accesses.add_reads_from(&mut hb).then_some(hb)
+}
+
+/// Adds what the two rules derive to a transitive relation. The answer is whether it has no cycle.
+pub(super) fn close(hb: &mut Relation, accesses: &Accesses<'_>, budget: &Budget) -> Result<bool, GaveUp> {
     loop {
         budget.check()?;
         let mut is_changed = false;
@@ -24,20 +32,20 @@ pub(super) fn saturate(accesses: &Accesses<'_>, budget: &Budget) -> Result<Optio
                 {
                     is_changed = true;
                     if !hb.insert(write, source) {
-                        return Ok(None);
+                        return Ok(false);
                     }
                 }
                 // (b) A write that is after the source is after the read.
                 if it.source.is_none_or(|source| hb.has(source, write)) && !hb.has(it.event, write) {
                     is_changed = true;
                     if !hb.insert(it.event, write) {
-                        return Ok(None);
+                        return Ok(false);
                     }
                 }
             }
         }
         if !is_changed {
-            return Ok(Some(hb));
+            return Ok(true);
         }
     }
 }

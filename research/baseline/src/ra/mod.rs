@@ -1,7 +1,9 @@
-//! Algorithms for `ra` and `rc20` that RF compares with, and RF's own online algorithm. The engine is measured against
-//! them, and they are a second opinion in its tests.
+//! The algorithms of RF, and those for `ra` and `rc20` that it compares with. The engine is measured against them, and
+//! they are a second opinion in its tests.
 //!
-//! Offline, as model checkers use them:
+//! RF's own, offline: [`printed`] has Algorithms 1 to 4.
+//!
+//! What RF compares with, offline, as model checkers use them:
 //! - [`writes_before`]: the cubic construction of a *writes-before* order (Lahav and Vafeiadis 2015), which TruSt uses.
 //!   Happens-before is given by clocks; for each location, the writes have a matrix of bits that is closed by
 //!   Warshall's algorithm. The rules of atomicity are repeated until they add nothing.
@@ -13,6 +15,7 @@
 
 mod algorithm5;
 mod mo_graph;
+pub mod printed;
 
 use history::execution::{EventId, Kind};
 use history::{Execution, MemoryOrder};

@@ -10,7 +10,7 @@ use model::{Decision, Evidence, Verdict};
 pub use monitor::saturate::{Invocation, Step};
 use object::{Budget, Call, Endpoint, ObjectHistory, Part, ValueId};
 
-use super::reason;
+use super::{SATURATE, reason};
 
 /// How a checker makes the monitor of a part, told its number k; a reason if it cannot decide such an object.
 pub type NewMonitor = fn(&Part, u32, Options) -> Result<Box<dyn Monitor>, &'static str>;
@@ -137,7 +137,7 @@ const fn has_axioms(method: Method) -> bool {
 pub fn scan(part: &Part, checker: Checker, options: Options) -> Scan {
     let mut returns = 0;
     let mut options = options;
-    options.remove_matches &= values_are_unique(part);
+    options.remove_matches &= checker.name == SATURATE.name || values_are_unique(part);
     let mut monitor = match monitor(part, checker, options.clone()) {
         Ok(monitor) => monitor,
         Err(reason) => return Scan { returns, finding: Finding::Unknown(reason) },
@@ -228,11 +228,21 @@ pub fn check(history: &ObjectHistory, checker: Checker, options: &Options) -> De
     decide(Verdict::Consistent, evidence)
 }
 
-/// Whether each value is inserted, written or offered only once, if matches are recognised by their values.
+/// Whether each value is inserted, written or offered only once, if matches are recognised by their values. The initial
+/// value of a register counts as written.
 pub fn values_are_unique(part: &Part) -> bool {
+    are_unique(part, part.object == Object::Register && part.initial.is_index())
+}
+
+/// Whether SATURATE may tell the matches of a part by its values: as [`values_are_unique`], but the initial value of a
+/// register may be written once more.
+pub fn matches_are_told(part: &Part) -> bool {
+    are_unique(part, false)
+}
+
+fn are_unique(part: &Part, initial_is_written: bool) -> bool {
     let mut seen = vec![false; part.values.len()];
-    let is_register = part.object == Object::Register;
-    if is_register && part.initial.is_index() {
+    if initial_is_written {
         seen[part.initial.index()] = true;
     }
     part.calls.iter().all(|call| {

@@ -18,12 +18,12 @@ pub mod symbolic;
 pub mod theory;
 
 use model::{Budget, GaveUp};
-use monitor::saturate::{NOT_UNIQUE, Propagation};
+use monitor::saturate::{NOT_UNIQUE, Propagation, Removal};
 use object::ValueId;
 
 pub use checker::{
     Checker, Finding, Invocation, Monitor, NO_THEORY, NewMonitor, Options, Scan, Step, Witness, check, has_theory,
-    invocation, monitor, scan, values_are_unique,
+    invocation, matches_are_told, monitor, scan, values_are_unique,
 };
 
 /// Linearizations one after the other.
@@ -42,10 +42,11 @@ pub const SATURATE: Checker = Checker::new("saturate", 0, |part, _, options| {
     if !has_theory(part) {
         return Err(NO_THEORY);
     }
-    if !values_are_unique(part) {
+    if !matches_are_told(part) {
         return Err(NOT_UNIQUE);
     }
-    let propagation = Propagation::new(part.object, part.capacity, part.initial, options.remove_matches);
+    let removal = if options.remove_matches { Removal::WhenSettled } else { Removal::Never };
+    let propagation = Propagation::new(part.object, part.capacity, part.initial, removal);
     Ok(Box::new(propagation.ok_or(NO_THEORY)?))
 });
 

@@ -3,7 +3,7 @@
 
 use format::{Format, Writer};
 use history::{History, Object};
-use monitor::saturate::Propagation;
+use monitor::saturate::{Propagation, Removal};
 use object::ValueId;
 
 /// Every object that has calls and returns.
@@ -13,7 +13,7 @@ pub fn objects() -> impl Iterator<Item = Object> {
 
 /// Whether SATURATE has a theory of an object. Then SYMBOLIC must have one, too.
 pub fn has_theory(object: Object) -> bool {
-    Propagation::new(object, 1, ValueId(0), false).is_some()
+    Propagation::new(object, 1, ValueId(0), Removal::Never).is_some()
 }
 
 /// A history as text, for messages.

@@ -8,7 +8,7 @@ use model::{Certificate, Model, Verdict};
 
 use super::histories::Sample;
 use crate::timing::{Contender, Outcome};
-use crate::{Rows, Series};
+use crate::{Rows, Series, table};
 
 /// Seriatim by default, without and with a certificate.
 pub(super) fn ours(model: Model, sample: &Sample) -> [Contender<'_>; 2] {
@@ -56,13 +56,29 @@ pub(super) fn series(algorithms: &[(&'static str, Algorithm)]) -> Vec<Series> {
     algorithms.iter().map(|it| Series::paper(it.0)).chain(Series::OURS).collect()
 }
 
-/// Whether one series takes less time than another at a point, on average.
+/// Whether one series takes less time than another at a point: medians over what both decided.
 pub(super) fn is_faster(rows: &Rows, point: usize, one: &str, other: &str) -> bool {
-    rows.mean(point, one, "seconds") < rows.mean(point, other, "seconds")
+    rows.medians_of_both(point, one, other).is_some_and(|(one, other)| one < other)
 }
 
-/// The series that takes the least time at a point, on average, and that time.
-pub(super) fn fastest<'a>(rows: &Rows, point: usize, names: &[&'a str]) -> (&'a str, f64) {
-    let timed = names.iter().filter_map(|&name| Some((name, rows.mean(point, name, "seconds")?)));
-    timed.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(("nothing", 0.0))
+/// The series that decided the most at a point, and of those the fastest.
+pub(super) fn fastest<'a>(rows: &Rows, point: usize, names: &[&'a str]) -> &'a str {
+    table::best(rows, point, names.iter().copied()).unwrap_or("nothing")
+}
+
+/// The part of the samples that a series decided at a point.
+pub(super) fn decided(rows: &Rows, point: usize, name: &str) -> f64 {
+    let (all, decided) = rows.decided(point, name);
+    decided.len() as f64 / all.max(1) as f64
+}
+
+/// How long a series takes at a point, in words.
+pub(super) fn told(rows: &Rows, point: usize, name: &str) -> String {
+    let (all, decided) = rows.decided(point, name);
+    let time = rows.median(point, name).map_or_else(String::new, |it| format!("{} ms", table::milliseconds(it)));
+    match decided.len() {
+        0 => format!("{name} decides none of {all}"),
+        some if some == all => format!("{name} takes {time}"),
+        some => format!("{name} decides {some} of {all}, in {time}"),
+    }
 }

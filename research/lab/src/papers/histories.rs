@@ -165,17 +165,22 @@ fn run(setup: &Setup) -> Result<Vec<MemoryStep>, String> {
     Ok(run.performed().into_iter().map(step).collect())
 }
 
-/// A violation of the MI protocol in which two actions of a store are swapped, as in GCC. The number tells how many
-/// runs were sequentially consistent before.
-pub(super) fn swapped_in_mi(shape: &Shape, seed: u64) -> Result<(Sample, u64), String> {
-    let mistake = Mistake::from_name(Name::Mi, CoreKind::InOrder, "store-hit-profile-swapped");
+/// The mistake of ours in MI that stands for the one of GCC.
+pub(super) const SWAPPED: &str = "store-hit-profile-swapped";
+
+/// A violation of the MI protocol with this mistake. The number tells how many runs were sequentially consistent
+/// before.
+pub(super) fn with_mistake(mistake: &str, shape: &Shape, seed: u64) -> Result<(Sample, u64), String> {
+    let mistake = Mistake::from_name(Name::Mi, CoreKind::InOrder, mistake);
     let mistake = mistake.map_err(|error| error.to_string())?;
     let &Shape { threads, operations, locations, writes } = shape;
     let mut seeds = SplitMix64::new(seed);
     for tries in 0..TRIES {
         let client = Client { threads, operations, locations, writes, seed: seeds.next(), ..Client::default() };
         let setup = Setup { protocol: Name::Mi, mistake: Some(mistake), client, ..Setup::default() };
-        let sample = Sample::new(shape, run(&setup)?);
+        // A mistake may also leave the memory stuck; such a run has no history.
+        let Ok(steps) = run(&setup) else { continue };
+        let sample = Sample::new(shape, steps);
         if !sample.is_allowed()? {
             return Ok((sample, tries));
         }

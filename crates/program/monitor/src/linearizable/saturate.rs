@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::{NOT_UNIQUE, OpenOperation, Stopped};
-use crate::saturate::{Invocation, Propagation, Step};
+use crate::saturate::{Invocation, Propagation, Removal, Step};
 
 /// The monitor of one object. See the module.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ impl Saturate {
     pub(super) fn new(object: Object, capacity: u64, initial: Value) -> Option<Self> {
         let mut values = Numbers::default();
         let initial = ValueId(values.number(initial.bits()));
-        let propagation = Propagation::new(object, capacity, initial, true)?;
+        let propagation = Propagation::new(object, capacity, initial, Removal::WhenSettled)?;
         let (operations, expected) = Default::default();
         Some(Self { propagation, values, operations, expected, has_ended: false })
     }

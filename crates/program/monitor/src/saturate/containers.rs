@@ -15,7 +15,8 @@
 //! can be the removal, there is a contradiction. If only one can, it is the removal. An insertion that did not return
 //! takes part once its value was removed. Before that, it may not have happened.
 //!
-//! Obsolete are a value whose insertion and removal both returned, and an `empty` whose order to every value is known.
+//! Obsolete are a value whose insertion and removal both returned, and an `empty` whose order to every value is known,
+//! once all open operations come after them.
 
 use history::Method;
 use object::ValueId;
@@ -292,6 +293,7 @@ impl Containers {
         let entry = *self.by_value.get(&value).ok_or(PropagationEnd::Contradiction)?;
         let is_free = |this: &Inserted| this.removal == Removal::Unknown || this.remove == Some(node);
         PropagationEnd::unless(self.entries[entry as usize].as_ref().is_some_and(is_free))?;
+        PropagationEnd::unless(self.among.get(&entry).is_none_or(|among| among.contains(node)))?;
         self.returned.insert(node);
         self.identify(entry, node, Removal::Returned);
         Ok(())
@@ -371,14 +373,16 @@ impl Engine for Containers {
         self.by_value.contains_key(&value)
     }
 
-    fn remove_matches(&mut self) {
+    fn remove_matches(&mut self, at_once: bool) {
+        let mut open = Nodes::default();
+        self.open.values().for_each(|&node| open.insert(node));
         for at in 0..self.entries.len() {
             let Some(Inserted { value, insert, remove: Some(remove), removal: Removal::Returned, .. }) =
                 self.entries[at]
             else {
                 continue;
             };
-            if self.returned.contains(insert) {
+            if self.returned.contains(insert) && (at_once || open.is_subset(self.relation.after(remove))) {
                 self.entries[at] = None;
                 self.free.push(at as u32);
                 self.by_value.remove(&value);
@@ -387,10 +391,12 @@ impl Engine for Containers {
             }
         }
         let is_decided = |&empty: &u32| {
-            self.entries.iter().flatten().all(|entry| {
-                self.relation.is_before(empty, entry.insert)
-                    || entry.remove.is_some_and(|remove| self.relation.is_before(remove, empty))
-            })
+            let is_last = at_once || open.is_subset(self.relation.after(empty));
+            is_last
+                && self.entries.iter().flatten().all(|entry| {
+                    self.relation.is_before(empty, entry.insert)
+                        || entry.remove.is_some_and(|remove| self.relation.is_before(remove, empty))
+                })
         };
         let (decided, kept): (Vec<u32>, Vec<u32>) = self.empties.iter().partition(|empty| is_decided(empty));
         self.empties = kept;

@@ -289,7 +289,7 @@ impl Engine for Counter {
         false
     }
 
-    fn remove_matches(&mut self) {
+    fn remove_matches(&mut self, _at_once: bool) {
         // The largest set of returned operations that are before all the rest. An operation that is not before all of
         // the rest belongs to the rest.
         let mut past = self.returned.clone();

@@ -78,7 +78,7 @@ impl Engine for Exchanger {
         self.offers.contains_key(&value)
     }
 
-    fn remove_matches(&mut self) {
+    fn remove_matches(&mut self, _at_once: bool) {
         for value in self.obsolete.drain(..) {
             self.offers.remove(&value);
         }

@@ -14,6 +14,11 @@
 //! literals that were derived about other operations stay. They are true in every linearization of the whole history,
 //! so a violation that is found later is a violation of the whole history. With removal, the time and memory of a step
 //! depend on the values that the object holds and on the open operations, not on the length of the execution.
+//!
+//! The converse depends on [when](Removal) a match is forgotten. An operation that is open has no consequences yet. If
+//! the operations of a match are forgotten while an operation is open that may come before one of them, what the result
+//! of that operation would say about them is lost, and a violation with it. If every open operation comes after the
+//! match, nothing that is to come stands between its operations.
 
 mod containers;
 mod counter;
@@ -52,6 +57,25 @@ pub enum Step {
     GaveUp(&'static str),
 }
 
+/// When matches are forgotten.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Removal {
+    /// Never.
+    #[default]
+    Never,
+    /// As soon as both operations of a match have returned, as section 5.2 of MR defines 'obsolete'. This is sound, and
+    /// misses violations. It concerns the queue, the stack and the priority queue; for the others it is as
+    /// [`WhenSettled`](Self::WhenSettled).
+    AtOnce,
+    /// Once every open operation comes after the match. An operation that stays open for long would keep all that is
+    /// called after it, so when [many](MOST_REMEMBERED) operations are remembered, matches are forgotten at once.
+    WhenSettled,
+}
+
+/// How many operations are remembered, at most, for the sake of operations that stay open. The order of so many takes
+/// 256 KiB.
+const MOST_REMEMBERED: usize = 1024;
+
 /// The engine of one object.
 trait Engine {
     fn call(&mut self, number: u32, invocation: Invocation);
@@ -61,8 +85,8 @@ trait Engine {
     fn fail(&mut self, number: u32) -> Result<(), PropagationEnd>;
     /// Whether the engine remembers a value, so that the value must not come again.
     fn remembers(&self, value: ValueId) -> bool;
-    /// Forgets obsolete operations.
-    fn remove_matches(&mut self);
+    /// Forgets obsolete operations. With `at_once`, also those that an open operation may come before.
+    fn remove_matches(&mut self, at_once: bool);
     /// How many operations the engine remembers.
     fn size(&self) -> usize;
 }
@@ -114,7 +138,7 @@ impl AnyEngine {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Propagation {
     engine: AnyEngine,
-    remove_matches: bool,
+    removal: Removal,
     last: Last,
 }
 
@@ -131,7 +155,7 @@ impl Propagation {
     ///
     /// If matches are recognised by values, each value must be inserted, written or offered only once while it is
     /// remembered. A value that was forgotten may come again: no operation that returns later can mean the first one.
-    pub fn new(object: Object, capacity: u64, initial: ValueId, remove_matches: bool) -> Option<Self> {
+    pub fn new(object: Object, capacity: u64, initial: ValueId, removal: Removal) -> Option<Self> {
         let container = |discipline| AnyEngine::Containers(containers::Containers::new(discipline));
         let engine = match object {
             Object::Queue => container(containers::Discipline::Fifo),
@@ -143,7 +167,7 @@ impl Propagation {
             Object::Exchanger => AnyEngine::Exchanger(exchanger::Exchanger::default()),
             _ => return None,
         };
-        Some(Self { engine, remove_matches, last: Last::Possible })
+        Some(Self { engine, removal, last: Last::Possible })
     }
 
     /// How many operations are remembered.
@@ -183,8 +207,11 @@ impl Propagation {
 
     fn conclude(&mut self, verdict: Result<(), PropagationEnd>) {
         match verdict {
-            Ok(()) if self.remove_matches => self.engine.get_mut().remove_matches(),
-            Ok(()) => {}
+            Ok(()) if self.removal == Removal::Never => {}
+            Ok(()) => {
+                let at_once = self.removal == Removal::AtOnce || self.size() > MOST_REMEMBERED;
+                self.engine.get_mut().remove_matches(at_once);
+            }
             Err(PropagationEnd::Contradiction) => self.last = Last::Violation,
             Err(PropagationEnd::NotUnique) => self.last = Last::NotUnique,
         }

@@ -5,6 +5,10 @@
 //! write in one. A compare-and-swap that failed gives nothing to propagate. A write that did not return takes part once
 //! its value was read.
 //!
+//! The initial value may be written once more. Then an operation that found it has two possible sources. It is the
+//! write if another write is known to come before the operation, and the initial one if the write is known to come
+//! after it. Otherwise the engine gives up.
+//!
 //! A write w, with its reads, is obsolete if w is before another write w' that returned, and no open operation that may
 //! read was called before w' returned: all later reads come after w'. (MR asks that w' was read, too. That is not
 //! needed, and without it, writes that nobody reads are forgotten like others.)
@@ -31,6 +35,9 @@ pub(super) struct Register {
     relation: Relation,
     nodes: Vec<Node>,
     by_value: FxHashMap<ValueId, u32>,
+    initial_value: ValueId,
+    /// The initial write, while it is remembered. `by_value` does not have it.
+    initial: Option<u32>,
     open: FxHashMap<u32, u32>,
     returned: Nodes,
     writes: Nodes,
@@ -44,6 +51,8 @@ impl Register {
             relation: Relation::default(),
             nodes: Vec::new(),
             by_value: FxHashMap::default(),
+            initial_value: initial,
+            initial: None,
             open: FxHashMap::default(),
             returned: Nodes::default(),
             writes: Nodes::default(),
@@ -52,7 +61,7 @@ impl Register {
         };
         let write = Invocation { method: Method::Write, argument: initial, priority: 0, expected: ValueId::NONE };
         let node = register.node(write);
-        register.by_value.insert(initial, node);
+        register.initial = Some(node);
         register.returned.insert(node);
         register.write(node);
         register
@@ -88,9 +97,26 @@ impl Register {
         }
     }
 
+    /// The write that an operation found, which found this value.
+    fn source(&self, node: u32, value: ValueId) -> Result<u32, PropagationEnd> {
+        let written = self.by_value.get(&value).copied().filter(|&write| write != node);
+        let initial = self.initial.filter(|_| value == self.initial_value);
+        let (Some(written), Some(initial)) = (written, initial) else {
+            return written.or(initial).ok_or(PropagationEnd::Contradiction);
+        };
+        let mut before = self.relation.before(node).iter();
+        if before.any(|write| write != initial && self.writes.contains(write)) {
+            Ok(written)
+        } else if self.relation.is_before(node, written) {
+            Ok(initial)
+        } else {
+            Err(PropagationEnd::NotUnique)
+        }
+    }
+
     /// Notes that an operation certainly happened, and found this value.
     fn read(&mut self, node: u32, value: ValueId) -> Result<(), PropagationEnd> {
-        let source = *self.by_value.get(&value).ok_or(PropagationEnd::Contradiction)?;
+        let source = self.source(node, value)?;
         self.nodes[node as usize].source = Some(source);
         self.nodes[source as usize].readers.push(node);
         self.relation.order(source, node);
@@ -195,10 +221,10 @@ impl Engine for Register {
     }
 
     fn remembers(&self, value: ValueId) -> bool {
-        self.by_value.contains_key(&value)
+        self.by_value.contains_key(&value) || (value == self.initial_value && self.initial.is_some())
     }
 
-    fn remove_matches(&mut self) {
+    fn remove_matches(&mut self, _at_once: bool) {
         let is_last = |&w: &u32| self.returned.contains(w) && self.open_reads.is_subset(self.relation.after(w));
         let mut last = Nodes::default();
         self.writes.iter().filter(is_last).for_each(|w| last.insert(w));
@@ -214,7 +240,11 @@ impl Engine for Register {
             if let Some(source) = self.nodes[write as usize].source {
                 self.nodes[source as usize].readers.retain(|&reader| reader != write);
             }
-            self.by_value.remove(&self.nodes[write as usize].invocation.argument);
+            if self.initial == Some(write) {
+                self.initial = None;
+            } else {
+                self.by_value.remove(&self.nodes[write as usize].invocation.argument);
+            }
             self.forget(write);
         }
         // Operations that give nothing to propagate: a failed compare-and-swap, and a read whose result is not known.
