@@ -141,7 +141,7 @@ fn a_line_is_found_exactly_if_there_is_one() {
         let mut theory = Line { order: Justified::new(order, NoRules, Events), count };
         let mut clauses = Vec::new();
         for _ in 0..4 + below(9) {
-            let pairs = (0..1 + below(3)).map(|_| {
+            let pairs = (0..=below(3)).map(|_| {
                 let a = below(count);
                 (a, (a + 1 + below(count - 1)) % count)
             });
@@ -153,7 +153,9 @@ fn a_line_is_found_exactly_if_there_is_one() {
         if case % 3 == 0 {
             search = search.without_reuse();
         }
-        lits.into_iter().for_each(|clause| search.add_clause(clause));
+        for clause in lits {
+            search.add_clause(clause);
+        }
 
         let mut all = Vec::new();
         lines(starts, &mut starts[..starts.len() - 1].to_vec(), &mut Vec::new(), &mut all);

@@ -19,7 +19,7 @@ use order::{Explainer, Explanation, Items, Justified, Saturation};
 use rustc_hash::FxHashMap;
 use search::{Lemma, Lit, Next, Refutation, Search, Steps, Theory, Why};
 
-use crate::explain::{CommitHop, OfFrame, TransactionDerivationBuilder};
+use crate::explain::frame::{CommitHop, OfFrame, TransactionDerivationBuilder};
 use crate::frame::CommitFrame;
 use crate::rules::{LevelRules, MOST};
 use crate::view::ExternalRead;

@@ -53,7 +53,7 @@ use model::{Isolation, Level, Sessions};
 use order::saturation::NONE;
 
 use commit_order::SaturatedOrder;
-use explain::OfGraph;
+use explain::graph::OfGraph;
 use frame::CommitFrame;
 use graph::{CommitGraph, EdgeReason};
 pub use resolve::{ResolveError, Resolved, resolve};
