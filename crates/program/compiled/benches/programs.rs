@@ -64,6 +64,13 @@ fn programs() -> Vec<(&'static str, String, u64, Option<f64>)> {
             atomic_store_explicit(&z, v, REL); }
         void *one(void *p) { look(1); return p; } void *two(void *p) { look(0); return p; }
         void *three(void *p) { put(1); put(2); return p; } void *four(void *p) { put(3); put(4); return p; }";
+    let chains = "atomic_int x, y, z, w;
+        static void look(int more) { atomic_load_explicit(&x, ACQ); atomic_load_explicit(&y, ACQ);
+            atomic_load_explicit(&z, ACQ); if (more) { atomic_load_explicit(&w, ACQ); look(0); } }
+        static void put(atomic_int *p, atomic_int *q) { for (int v = 1; v < 4; v++) {
+            atomic_store_explicit(p, v, REL); atomic_store_explicit(q, v, REL); } }
+        void *one(void *p) { look(1); return p; } void *two(void *p) { look(0); return p; }
+        void *three(void *p) { put(&x, &y); return p; } void *four(void *p) { put(&z, &w); return p; }";
     let long = |count: u32| {
         format!(
             "atomic_int own[2], x; void *go(void *p) {{ long i = (long)p;
@@ -77,6 +84,7 @@ fn programs() -> Vec<(&'static str, String, u64, Option<f64>)> {
     readers.extend(["read"; 14]);
     vec![
         ("fib_bench(5)", program(fib, &["one", "two", "look"]), 525_630, Some(1.74)),
+        ("big0", program(chains, &["one", "two", "three", "four"]), 82_472, Some(0.24)),
         ("lastzero(15)", program(zero, &zeros), 147_456, Some(4.66)),
         ("hwqueue", program(queue, &["one", "two", "three", "four"]), 5_483, Some(0.87)),
         ("ainc(7)", program(add, &["add"; 7]), 5_040, Some(0.11)),

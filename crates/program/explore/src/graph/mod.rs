@@ -309,11 +309,13 @@ impl Graph {
     }
 
     /// A step of a thread.
+    #[inline]
     pub fn step(&self, thread: u32, index: u32) -> Step {
         self.event(thread, index).step
     }
 
     /// What a step read or chose; 0 if it does neither.
+    #[inline]
     pub fn value(&self, thread: u32, index: u32) -> Value {
         self.event(thread, index).read
     }
