@@ -117,7 +117,9 @@ fn shown(file: &str, model: Model, verdict: &ProgramVerdict) -> String {
             let _ = write!(text, "; seed {seed}");
         }
         text.push('\n');
-        verdict.lanes.lines().for_each(|line| text.extend([visible(line).as_ref(), "\n"]));
+        for line in verdict.lanes.lines() {
+            let _ = writeln!(text, "{}", visible(line));
+        }
         if let Some(token) = &verdict.token {
             let _ = writeln!(text, "replay: {token}");
         }

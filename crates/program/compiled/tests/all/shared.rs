@@ -11,6 +11,9 @@ fn list(value: &Value) -> Vec<&str> {
     value.as_array().map(|all| all.iter().filter_map(Value::as_str).collect()).unwrap_or_default()
 }
 
+/// What is wrong with an answer, if something is.
+type Test<'a> = &'a dyn Fn(&ProgramVerdict) -> Result<(), String>;
+
 /// What is not as expected of one program with these flags.
 fn differences(compilers: [&str; 2], file: &Path, expected: &Value, flags: &[OsString]) -> Vec<String> {
     let mut all = Vec::new();
@@ -22,7 +25,6 @@ fn differences(compilers: [&str; 2], file: &Path, expected: &Value, flags: &[OsS
     let ask = |model: &str, spurious: u32| -> Result<ProgramVerdict, NotExplored> {
         explore(&program, &Setup { leaks, spurious, ..Setup::new(Model::from_name(model).unwrap()) })
     };
-    type Test<'a> = &'a dyn Fn(&ProgramVerdict) -> Result<(), String>;
     let mut expect_with = |model: &str, spurious: u32, test: Test<'_>| match ask(model, spurious) {
         Ok(answer) => {
             if let Err(difference) = test(&answer) {
