@@ -81,4 +81,9 @@ def history_to_arrow(history: History) -> Any:
 
 
 def history_to_pandas(history: History) -> Any:
-    return history_to_arrow(history).to_pandas()
+    table = history_to_arrow(history)
+    frame = table.to_pandas()
+    for named in table.schema:
+        if (named.metadata or {}).get(b"json") == b"true":
+            frame[named.name] = [None if cell is None else json.loads(cell) for cell in frame[named.name]]
+    return frame

@@ -192,9 +192,9 @@ def lines(records: Iterable[Mapping[str, Any]]) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """A number of numpy as a plain one; a set as a list; anything else by its name."""
-    if hasattr(value, "item"):
-        return value.item()
+    """A number or an array of numpy as a plain one; a set as a list; anything else by its name."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
     if isinstance(value, (set, frozenset)):
         return sorted(value)
     raise TypeError(f"a value of type {type(value).__name__} cannot be part of a history")
@@ -210,7 +210,8 @@ def _of_mixed_columns(frame: Any) -> Any:
         if series.dtype != "O" or all(it is None or isinstance(it, str) for it in series):
             array = pyarrow.array(series, from_pandas=True)
             return array, pyarrow.field(str(series.name), array.type)
-        cells = [None if it is None or it != it else json.dumps(it, default=_plain) for it in series]
+        is_missing = [it is None or (isinstance(it, float) and it != it) for it in series]
+        cells = [None if none else json.dumps(it, default=_plain) for it, none in zip(series, is_missing)]
         named = pyarrow.field(str(series.name), pyarrow.string(), metadata={"json": "true"})
         return pyarrow.array(cells, pyarrow.string()), named
 
