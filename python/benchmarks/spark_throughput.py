@@ -98,7 +98,9 @@ def below(root: int) -> dict[int, tuple[str, float, int]]:
     return found
 
 
-def measure(corpus: Path, executors: int, model: str) -> tuple[dict[str, float], float, on_spark.Summary, int]:
+def measure(
+    corpus: Path, executors: int, model: str, java: str
+) -> tuple[dict[str, float], float, on_spark.Summary, int]:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
     settings = {
@@ -106,6 +108,7 @@ def measure(corpus: Path, executors: int, model: str) -> tuple[dict[str, float],
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.executor.memory": "700m",
+        "spark.executor.extraJavaOptions": java,
     }
     builder = SparkSession.builder.master(f"local-cluster[{executors},1,1024]").appName("throughput")
     for name, value in settings.items():
@@ -136,13 +139,14 @@ def main() -> int:
     arguments.add_argument("--giant", type=int, default=0, help="operations of one history more")
     arguments.add_argument("--executors", type=int, default=2)
     arguments.add_argument("--model", default="tso")
+    arguments.add_argument("--java", default="", help="options of the executors' Java, such as -XX:+UseSerialGC")
     arguments.add_argument("--most", type=float, default=2.0, help="fail if the ratio is larger")
     chosen = arguments.parse_args()
     with tempfile.TemporaryDirectory() as name:
         rows = make(Path(name), chosen.histories, chosen.operations, chosen.giant)
         corpus = Path(name) / "corpus.parquet"
         alone, counts = one_process(corpus, chosen.model)
-        used, clock, summary, largest = measure(corpus, chosen.executors, chosen.model)
+        used, clock, summary, largest = measure(corpus, chosen.executors, chosen.model, chosen.java)
     told = {verdict: count for (_, verdict), count in summary.counts.items()}
     total = sum(used.values())
     parts = ", ".join(f"{name} {seconds:.1f}" for name, seconds in sorted(used.items()))

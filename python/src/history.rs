@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::{PyBaseException, PyValueError};
 use pyo3::prelude::*;
 use seriatim::ReadError;
-use seriatim::format::{self, Format, ReadOptions, Rows, Writer};
+use seriatim::format::{self, Format, ReadOptions, RowOrder, Writer};
 use seriatim::history::{Object, OperationId};
 
 use crate::errors;
@@ -275,9 +275,9 @@ impl Reader {
     ) -> PyResult<Self> {
         let options = read_options(format, object, initial)?;
         let rows = match rows {
-            "scattered" => Rows::Scattered,
-            "together" => Rows::Together,
-            "apart" => Rows::Apart,
+            "scattered" => RowOrder::Scattered,
+            "together" => RowOrder::Together,
+            "apart" => RowOrder::Apart,
             other => return Err(PyValueError::new_err(format!("rows are scattered, together or apart, not {other}"))),
         };
         let file = path.as_ref().map(|path| Arc::from(path.to_string_lossy()));

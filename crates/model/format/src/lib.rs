@@ -305,15 +305,15 @@ fn table_preset(format: Format, options: &ReadOptions, allowance: &Allowance) ->
 #[cfg(feature = "arrow")]
 pub fn read_batches(
     batches: Box<dyn arrow_array::RecordBatchReader + Send>,
-    rows: Rows,
+    rows: RowOrder,
     options: &ReadOptions,
 ) -> Reader {
     let (format, allowance) = (Format::Arrow, Allowance::new(options));
     let open = || match rows {
-        Rows::Scattered => table::Gathered::new(batches).map(table::Batches::Gathered),
-        Rows::Together | Rows::Apart => Ok(table::Batches::Given(batches)),
+        RowOrder::Scattered => table::Gathered::new(batches).map(table::Batches::Gathered),
+        RowOrder::Together | RowOrder::Apart => Ok(table::Batches::Given(batches)),
     };
-    let opened = table::TableReader::new(open, rows == Rows::Apart, table_preset(format, options, &allowance));
+    let opened = table::TableReader::new(open, rows == RowOrder::Apart, table_preset(format, options, &allowance));
     let is_empty = opened.is_ok();
     let state = match opened {
         Ok(reader) => State::Table(Box::new(reader)),
@@ -331,7 +331,7 @@ fn table_state(_: TableInput, format: Format, _: &ReadOptions, _: &Allowance) ->
 /// Where the rows of a history are in a table.
 #[cfg(feature = "arrow")]
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Rows {
+pub enum RowOrder {
     /// Anywhere, so the whole table is read first.
     Scattered,
     /// One after the other. One batch is in memory at a time, and messages count the rows of the table.

@@ -9,7 +9,7 @@ use arrow_array::{
     RecordBatch, RecordBatchIterator, StringArray, UInt8Array,
 };
 use common::{Profile, Random, canonical, parse, parse_valid, print, random_history, random_transactions};
-use format::{Format, InputError, ReadOptions, Rows, Writer, column_named, open, read_batches, read_bytes};
+use format::{Format, InputError, ReadOptions, RowOrder, Writer, column_named, open, read_batches, read_bytes};
 use history::{History, Method};
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
@@ -392,7 +392,7 @@ proptest! {
             .collect();
         let reader = RecordBatchIterator::new(mixed, parts[0].schema());
         let again: Vec<History> =
-            read_batches(Box::new(reader), Rows::Scattered, &ReadOptions::default()).map(Result::unwrap).collect();
+            read_batches(Box::new(reader), RowOrder::Scattered, &ReadOptions::default()).map(Result::unwrap).collect();
         let sorted = |mut texts: Vec<String>| {
             texts.sort();
             texts
@@ -423,7 +423,7 @@ fn rows_are_counted_in_the_table_or_in_their_history() {
         assert!(reader.next().is_none());
         error
     };
-    for (rows, line) in [(Rows::Together, 4), (Rows::Scattered, 4), (Rows::Apart, 3)] {
+    for (rows, line) in [(RowOrder::Together, 4), (RowOrder::Scattered, 4), (RowOrder::Apart, 3)] {
         let error = bad(rows);
         assert!(error.message.starts_with(&format!("row {line}, column OP: ")), "{}", error.message);
         assert_eq!(error.line, line);
