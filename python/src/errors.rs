@@ -12,7 +12,7 @@ create_exception!(
     seriatim,
     InputError,
     PyValueError,
-    "Bad input. `line` and `column` say where, counted from 1; in a table, `line` is the row, and `column` is its name. \
+    "Bad input. `line` and `column` say where, counted from 1; in a table they are the row and the name of the column. \
      `text` is the line, `expected` what was expected, `file` and `id` say in which history."
 );
 create_exception!(

@@ -25,8 +25,8 @@ pub(crate) fn limit(seconds: Option<f64>) -> PyResult<Option<Duration>> {
     Ok(Duration::try_from_secs_f64(seconds).ok())
 }
 
-/// Runs `work` with this time limit: for a moment on this thread, and then again in a thread of its own. It says whether
-/// it gave up.
+/// Runs `work` with this time limit: for a moment on this thread, and then again in a thread of its own. It says
+/// whether it gave up.
 pub(crate) fn run_briefly<T: Send>(
     py: Python<'_>,
     limit: Option<Duration>,

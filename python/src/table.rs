@@ -1,5 +1,5 @@
-//! Tables that come through Arrow's C stream interface: of pyarrow, pandas, Polars, DuckDB and others. The rows are read
-//! by the reader of Parquet and Arrow files ([`seriatim::format`]), where they are.
+//! Tables that come through Arrow's C stream interface: of pyarrow, pandas, Polars, DuckDB and others. The rows are
+//! read by the reader of Parquet and Arrow files ([`seriatim::format`]), where they are.
 
 use arrow_array::RecordBatchReader;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};

@@ -93,7 +93,8 @@ class Exploration:
     def _repr_html_(self) -> str:
         rows = self.to_dict()
         table = html_table(list(rows[0]), [list(row.values()) for row in rows]) if rows else ""
-        heading = html_table(["test", "model", "condition", "verdict"], [[self.test, self.model, self.condition, self.verdict]])
+        told = [self.test, self.model, self.condition, self.verdict]
+        heading = html_table(["test", "model", "condition", "verdict"], [told])
         return f"<div>{heading}{table}</div>"
 
 

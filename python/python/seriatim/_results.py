@@ -47,7 +47,8 @@ class Results(list[Verdict]):
             for it in self[:SHOWN]
         ]
         more = f"<p>and {len(self) - SHOWN} more</p>" if len(self) > SHOWN else ""
-        return f"<p>{escape(repr(self))}</p>{html_table(['history', 'file', 'line', 'model', 'verdict', ''], rows)}{more}"
+        table = html_table(["history", "file", "line", "model", "verdict", ""], rows)
+        return f"<p>{escape(repr(self))}</p>{table}{more}"
 
 
 def html_table(names: list[str], rows: list[list[Any]]) -> str:

@@ -68,7 +68,8 @@ class Checked:
         """Counts the verdicts, in one job. Raises `LostWork` unless each history has one verdict for each model."""
         told = F.struct("model", "verdict")
         found = self.verdicts.select("history", told.alias("told"), F.lit(0).alias("expected"))
-        wanted = self.expected.select("history", F.lit(None).cast(found.schema["told"].dataType).alias("told"), F.lit(1))
+        nothing = F.lit(None).cast(found.schema["told"].dataType)
+        wanted = self.expected.select("history", nothing.alias("told"), F.lit(1).alias("expected"))
         by_history = found.union(wanted).groupBy("history")
         each = by_history.agg(F.sort_array(F.collect_list("told")).alias("told"), F.sum("expected").alias("expected"))
         groups = each.groupBy("told", "expected").agg(F.count("*").alias("count"), F.min("history").alias("example"))
