@@ -28,7 +28,7 @@ enum What {
 }
 
 /// What to do about a file that cannot be read, where that is plain.
-fn next_step(message: &str) -> Option<String> {
+pub(crate) fn next_step(message: &str) -> Option<String> {
     let step = if message.contains("(os error 2)") {
         "next: is the name right? `-` is standard input"
     } else if message.contains("no history below") {

@@ -21,10 +21,9 @@ use std::sync::Arc;
 
 use history::visible;
 
-use crate::BAD;
 use crate::check::Tally;
 use crate::flags::Monitor;
-use crate::output;
+use crate::{BAD, fault, output};
 
 use follower::{Follower, Kept};
 use outside::Outside;
@@ -48,11 +47,28 @@ pub(crate) fn run(flags: &Monitor) -> u8 {
     match ended {
         Ok(tally) => tally.status(),
         Err(Trouble::Bad(message)) => {
-            let _ = writeln!(io::stderr(), "{}", visible(&message));
+            let step = next_step(flags, &message).map(|step| format!("\n  {step}")).unwrap_or_default();
+            let _ = writeln!(io::stderr(), "{}{step}", visible(&message));
             BAD
         }
         Err(Trouble::Output(error)) => output::write_error(&error),
     }
+}
+
+/// What to do about a run that cannot begin, where that is plain.
+fn next_step(flags: &Monitor, message: &str) -> Option<String> {
+    if flags.listen.is_empty() && flags.metrics.is_none() {
+        return fault::next_step(message);
+    }
+    let is_address = ["(os error 2)", "invalid socket address", "invalid port value", "failed to lookup"];
+    let step = if message.contains("(os error 98)") {
+        "next: does another service run here? Choose another port, or 0 for any"
+    } else if is_address.iter().any(|it| message.contains(it)) {
+        "next: an address is a port, `HOST:PORT`, or `unix:PATH` in a directory that exists"
+    } else {
+        return None;
+    };
+    Some(step.to_owned())
 }
 
 /// A file that would be written although it is also read, or would be written for two purposes.

@@ -455,6 +455,11 @@ fn the_numbers_say_what_was_checked() {
     let (head, text) = service.get("/metrics");
     assert!(head.contains("text/plain; version=0.0.4"), "{head}");
     assert!(!text.contains("client=\"a\""), "{text}");
+    let document = std::fs::read_to_string(common::examples().join("../docs/monitor.md")).unwrap();
+    for name in text.lines().filter_map(|line| line.strip_prefix("# TYPE seriatim")) {
+        let name = name.split(' ').next().unwrap();
+        assert!(document.contains(name), "docs/monitor.md does not tell of seriatim{name}");
+    }
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let (name, value) = line.rsplit_once(' ').unwrap();
         assert!(name.starts_with("seriatim_") && value.parse::<f64>().is_ok(), "{line}");
@@ -529,6 +534,10 @@ fn other_machines_are_let_in_only_if_that_is_said() {
             assert!(ran.status == 2 && ran.err.contains("--allow-remote"), "{ran:?}");
         }
     }
+    for address in ["70000", "nowhere", "unix:/no/such/directory/socket"] {
+        let ran = seriatim(["monitor", "--model", "ra", "--listen", address]);
+        assert!(ran.status == 2 && ran.err.contains("next: an address is a port"), "{ran:?}");
+    }
     let files = Files::new();
     let unix = format!("unix:{}", files.path("socket"));
     let flags = ["--model", "ra", "--listen", "[::1]:0", "--listen", "0", "--listen", &unix, "--clients", "3"];
@@ -584,7 +593,10 @@ fn the_examples_of_a_service_start_and_end() {
         let mut words = flags.iter().map(String::as_str);
         while let Some(flag) = words.next() {
             let value = match flag {
-                "--checkpoint" => files.path("streams"),
+                "--checkpoint" => {
+                    words.next().unwrap();
+                    files.path("streams")
+                }
                 // `start` gives these itself, or reads what is said on standard error.
                 "--metrics" | "--log" => {
                     words.next().unwrap();

@@ -94,9 +94,7 @@ impl Visit<'_> {
                 }
             }
         }
-        if let Some(name) = &self.name {
-            self.service.names().remove(name);
-        }
+        self.free_name();
         self.service.outside.log.say(Level::Debug, "left", Some(&self.label), "the client has left");
         left
     }
@@ -148,6 +146,8 @@ impl Visit<'_> {
         };
         let standing = self.standing(&follower);
         drop(follower);
+        // Who has read the last answer can come again.
+        self.free_name();
         if let Some(answers) = self.answers.take() {
             answers.end(standing, end);
         }
@@ -281,6 +281,12 @@ impl Visit<'_> {
             if self.name.is_some() {
                 return Piece::Nothing;
             }
+        }
+    }
+
+    fn free_name(&mut self) {
+        if let Some(name) = self.name.take() {
+            self.service.names().remove(&name);
         }
     }
 
