@@ -85,6 +85,7 @@ Seriatim tells whether a recorded concurrent execution is allowed by a model.
 
   seriatim check FILE       judge a history: Jepsen's, a trace, calls, transactions
   seriatim explain FILE     draw the operations that clash; `report` makes a page
+  seriatim classify FILE    the strongest models that hold, the weakest that do not
   seriatim monitor FILE     judge a stream of events while the program runs
   seriatim explore TEST     every execution of a litmus test, or of a C program
   seriatim probe URL        run transactions on a real database, and judge them

@@ -60,7 +60,8 @@ fn client(socket: &str, client: u64, last: u64, received: &AtomicU64, ends: &Ato
         }
         while next <= last {
             let to = last.min(next + BATCH - 1);
-            while to > last * (ends.load(Ordering::Relaxed) + 2) / (KILLS + 1) {
+            // Half a part ahead: so the next end comes only when the service is there again.
+            while to > last * (2 * ends.load(Ordering::Relaxed) + 3) / (2 * (KILLS + 1)) {
                 thread::sleep(Duration::from_millis(5));
             }
             let text: String = (next..=to).map(|number| line(client, number, last)).collect();
