@@ -106,8 +106,8 @@ pub(crate) struct Monitor {
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["file", "follow"], help_heading = SERVICE)]
     pub(crate) listen: Vec<String>,
 
-    /// With --listen: the lines of all clients are one history, in the order in which they come. Without it, each client
-    /// has its own
+    /// With --listen: the lines of all clients are one history, in the order in which they come. Without it, each
+    /// client has its own
     #[arg(long, requires = "listen", help_heading = SERVICE)]
     pub(crate) shared: bool,
 
@@ -238,8 +238,8 @@ const MONITOR_HELP: [(&str, &[[&str; 2]]); 2] = [
             ],
             [
                 "two clients come at once",
-                "Each has a stream, histories and verdicts of its own, unless --shared is set. Of two with one name, the \
-                 second is refused.",
+                "Each has a stream, histories and verdicts of its own, unless --shared is set. Of two with one name, \
+                 the second is refused.",
             ],
             [
                 "the writer is faster than the monitor",

@@ -1,4 +1,5 @@
-//! The drawing of a violation, for the page of `--metrics`: what is left of the history, who clashes with whom, and why.
+//! The drawing of a violation, for the page of `--metrics`: what is left of the history, who clashes with whom, and
+//! why.
 
 use std::fmt::Write as _;
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! `seriatim monitor`: reads streams of events, and reports each violation at the event that makes it certain.
 //!
 //! The way of every stream: [`source`] gives whole lines, [`follower`] takes them. It hands them to [`session`], which
-//! parses and judges them; prints what that says ([`outside`]); and saves the state ([`checkpoint`]). A file or standard
-//! input is one stream, read ahead by a thread as far as a bounded queue allows. With `--listen` there are many
-//! ([`service`]). For certificates, the text of a stream is kept on disk ([`record`]).
+//! parses and judges them; prints what that says ([`outside`]); and saves the state ([`checkpoint`]). A file or
+//! standard input is one stream, read ahead by a thread as far as a bounded queue allows. With `--listen` there are
+//! many ([`service`]). For certificates, the text of a stream is kept on disk ([`record`]).
 
 mod certify;
 mod checkpoint;

@@ -1,9 +1,9 @@
 //! Where the lines come from: a file, a file that grows, standard input, or a client.
 //!
-//! For a file or standard input, a thread reads pieces of bytes into a queue of length [`QUEUE_LENGTH`]. If the queue is
-//! full, the thread waits. Then the pipe fills up, and the writing program waits, too. So nothing is dropped. A client
-//! of a socket has a thread of its own anyway, which reads its pieces itself. The receiving side joins the pieces to
-//! whole lines.
+//! For a file or standard input, a thread reads pieces of bytes into a queue of length [`QUEUE_LENGTH`]. If the queue
+//! is full, the thread waits. Then the pipe fills up, and the writing program waits, too. So nothing is dropped. A
+//! client of a socket has a thread of its own anyway, which reads its pieces itself. The receiving side joins the
+//! pieces to whole lines.
 //!
 //! A followed file is followed by its name, as `tail -F` does. If another file gets the name, that file is read next,
 //! from its beginning. But this happens only when the new file is not empty and the old one has been read to its end,

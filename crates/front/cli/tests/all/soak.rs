@@ -167,10 +167,10 @@ fn nothing_is_lost_and_memory_stays_flat() {
         let verdict = if number % 10 == 0 { "violation" } else { "consistent" };
         assert_eq!(verdicts[&format!("client-{number}")], (verdict.to_owned(), events), "client {number}");
     }
-    // The last third needs no more memory than what came before, but for noise.
+    // The last third needs no more memory than what came before, but for noise: each thread has a heap of its own.
     let (early, late): (Vec<Sample>, Vec<Sample>) = samples.iter().partition(|(all, _)| *all < clients * last * 2 / 3);
     let most = |samples: &[Sample]| samples.iter().map(|(_, kib)| *kib).max().unwrap_or(0);
-    assert!(most(&late) <= most(&early) * 3 / 2 + (16 << 10), "{} KiB, then {} KiB", most(&early), most(&late));
+    assert!(most(&late) <= most(&early) * 3 / 2 + (64 << 10), "{} KiB, then {} KiB", most(&early), most(&late));
     println!("{clients} clients, {} events, {KILLS} ends, {} KiB at most", clients * events, most(&samples));
     if let Ok(path) = std::env::var("SERIATIM_PLOT") {
         File::create(path).unwrap().write_all(plot(&samples, &ends).as_bytes()).unwrap();
@@ -211,7 +211,7 @@ fn plot(samples: &[Sample], ends: &[u64]) -> String {
     let _ = writeln!(svg, "<polyline points=\"{}\" fill=\"none\" stroke=\"#0a5fa5\"/>", points.join(" "));
     let _ = writeln!(
         svg,
-        "<text x=\"{left}\" y=\"{}\">events received; red: SIGKILL, broken: SIGTERM, each followed by a restart</text>\n\
+        "<text x=\"{left}\" y=\"{}\">events received; red: SIGKILL, broken: SIGTERM, then a restart</text>\n\
          </svg>",
         height - 6.0
     );

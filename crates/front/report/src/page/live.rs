@@ -6,15 +6,16 @@ const PROGRAM: &str = include_str!("../../page/dist/live.js");
 const STYLE: &str = include_str!("../../page/dist/live.css");
 
 /// What the page may do, as a `Content-Security-Policy`: run its own program, and ask its own server.
-pub const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src 'self'; \
-                          connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+pub const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src 'self' \
+                          data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// The page.
 pub fn page() -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
          content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<meta \
-         name=\"generator\" content=\"seriatim {}\">\n<title>seriatim monitor</title>\n<style>{STYLE}</style>\n</head>\n\
+         name=\"generator\" content=\"seriatim {}\">\n<link rel=\"icon\" href=\"data:,\">\n<title>seriatim \
+         monitor</title>\n<style>{STYLE}</style>\n</head>\n\
          <body>\n<div id=\"live\"></div>\n<noscript>This page needs JavaScript; the numbers are at <a \
          href=\"/metrics\">/metrics</a>.</noscript>\n<script>{PROGRAM}</script>\n</body>\n</html>\n",
         env!("CARGO_PKG_VERSION")

@@ -7,8 +7,8 @@
 //!
 //! An answer is a JSON object: `received` is how many lines were checked, `acknowledged` how many of them need never be
 //! sent again (with `--checkpoint`, the checkpoint has them), `violations` how many were found in the stream. The last
-//! answer has `over` or `error`. Each answer stands for all before it. So a client that does not read loses nothing, and
-//! costs at most one answer of memory.
+//! answer has `over` or `error`. Each answer stands for all before it. So a client that does not read loses nothing,
+//! and costs at most one answer of memory.
 
 use std::io;
 use std::time::{Duration, Instant};
