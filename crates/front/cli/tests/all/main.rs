@@ -19,6 +19,7 @@ mod objects;
 mod programs;
 mod report;
 mod selection;
+#[cfg(unix)]
 mod service;
 #[cfg(target_os = "linux")]
 mod soak;
