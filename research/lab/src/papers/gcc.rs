@@ -9,10 +9,9 @@ use workload::random::SplitMix64;
 
 use super::contenders::{decided, is_faster, literal, ours, series, told};
 use super::histories::{LOCATIONS, SWAPPED, Shape, Source, WRITES, with_mistake};
-use crate::plot::{Axis, Group, Plot};
 use crate::table::{self, Table, percent, ratio};
 use crate::timing::take_turns;
-use crate::{About, Experiment, Judgement, Measured, Point, Role, Rows, Scale, Series, Task};
+use crate::{About, Experiment, Judgement, Measured, Point, Rows, Scale, Series, Task};
 
 /// The experiments of the figures.
 pub(super) fn all() -> Vec<Box<dyn Experiment>> {
@@ -21,7 +20,6 @@ pub(super) fn all() -> Vec<Box<dyn Experiment>> {
         valid(Model::Sc, true),
         valid(Model::Sc, false),
         Box::new(Violations),
-        Box::new(Mistakes),
         valid(Model::Tso, true),
         valid(Model::Tso, false),
     ]
@@ -49,9 +47,7 @@ const OF_FIGURE_5: &str = "\
     `p_profileHit`, only counts hits in Gem5: to swap the two changes nothing there by itself. The paper reordered \
     other statements, too, and does not name them. We gave the action an effect on data: in our MI it puts the block \
     back, so a store that is done after it goes into a block that was given back, and is lost. Then its own thread \
-    reads an older value, and that violates CC. (A test counts it: `a_lost_store_is_missed_by_its_own_thread`.)
-
-    `gcc-mistakes` has the other mistakes of our MI. None of them is the paper's; it says which comes nearest.";
+    reads an older value, and that violates CC. (A test counts it: `a_lost_store_is_missed_by_its_own_thread`.)";
 
 /// Figures 4 and 6: valid histories.
 struct Valid {
@@ -227,105 +223,6 @@ impl Experiment for Violations {
             found.line(line);
         }
         vec![table::seconds(&self.about(), &self.series(), rows), found]
-    }
-}
-
-/// The mistakes of our MI: which of them makes violations such as those of Figure 5.
-struct Mistakes;
-
-/// Each lets several runs in a hundred fail.
-const MISTAKES: [&str; 7] = [
-    SWAPPED,
-    "lost-invalidation",
-    "skipped-write-back",
-    "stale-forward",
-    "load-while-evicting",
-    "store-while-evicting",
-    "fill-lost",
-];
-
-impl Experiment for Mistakes {
-    fn about(&self) -> About {
-        About {
-            name: "gcc-mistakes",
-            paper: "GCC",
-            figure: "mistakes in MI",
-            title: "Violations of 100 to 400 operations of 4 processors by each mistake in our MI.",
-            claim: "By the mistakes of the paper, all are violations of CCM, and half of CC or CCv.",
-            points: "mistake",
-            remarks: "Figure 5 is of the first mistake. Nothing is compared with Seriatim here, so there is no \
-                      certificate.",
-        }
-    }
-
-    fn series(&self) -> Vec<Series> {
-        ["CC", "CCv", "CCM"].map(|name| Series { name, role: Role::Other }).to_vec()
-    }
-
-    fn points(&self, scale: &Scale) -> Vec<Point> {
-        let point = |(at, name): (u32, &&str)| Point {
-            label: (*name).to_owned(),
-            x: at.into(),
-            samples: scale.samples(100, 2),
-            weight: 1,
-        };
-        (0..).zip(&MISTAKES).map(point).collect()
-    }
-
-    fn measure(&self, task: &Task<'_>) -> Measured {
-        let operations = SplitMix64::new(task.seed() ^ 0x9cc5).between(100, 400);
-        let (sample, _) = with_mistake(MISTAKES[task.point], &Shape::new(4, operations), task.seed())?;
-        let found = |(name, algorithm): (&str, Algorithm)| {
-            let is_violation = algorithm.decide(&sample.execution, &Budget::UNLIMITED) == Ok(false);
-            task.row(name, "violation", f64::from(u8::from(is_violation)))
-        };
-        Ok([("CC", Algorithm::Cc), ("CCv", Algorithm::Ccv), ("CCM", Algorithm::Ccm)].map(found).to_vec())
-    }
-
-    fn judge(&self, rows: &Rows) -> Judgement {
-        let share = |at, name| rows.mean(at, name, "violation").unwrap_or(0.0);
-        let points = 0..rows.points().len();
-        let nearest = points.min_by(|&a, &b| (share(a, "CCv") - 0.5).abs().total_cmp(&(share(b, "CCv") - 0.5).abs()));
-        let at = nearest.unwrap_or(0);
-        let name = &rows.points()[at].label;
-        let (ccm, ccv) = (share(at, "CCM"), share(at, "CCv"));
-        Judgement::of(&[
-            (
-                (0.25..=0.75).contains(&ccv),
-                format!("`{name}` comes nearest: {} are violations of CC or CCv", percent(ccv)),
-            ),
-            (ccm >= 1.0, format!("{} of CCM", percent(ccm))),
-        ])
-    }
-
-    fn setting(&self, _: &Scale) -> String {
-        format!("4 processors; {LOCATIONS} variables; {WRITES}% writes.")
-    }
-
-    fn tables(&self, rows: &Rows) -> Vec<Table> {
-        let mut table =
-            Table::new("Which weaker models the violations violate.", &["mistake", "CC", "CC or CCv", "CCM"]);
-        for (at, point) in rows.points().iter().enumerate() {
-            let mut line = vec![point.label.clone()];
-            line.extend(["CC", "CCv", "CCM"].map(|name| percent(rows.mean(at, name, "violation").unwrap_or(0.0))));
-            table.line(line);
-        }
-        vec![table]
-    }
-
-    fn plots(&self, rows: &Rows) -> Vec<Plot> {
-        let bars = |name: &str| Group {
-            name: name.to_owned(),
-            values: (0..rows.points().len()).map(|at| rows.mean(at, name, "violation").map(|it| it * 100.0)).collect(),
-        };
-        let groups = rows.points().iter().map(|point| point.label.clone()).collect();
-        let axis = Axis::linear("percent of the violations");
-        vec![Plot::bars(
-            "GCC: models that violations by mistakes in MI violate",
-            axis,
-            groups,
-            ["CC", "CCv", "CCM"].map(bars).to_vec(),
-        )]
     }
 }
 

@@ -83,13 +83,13 @@ const MOST_VALUES: usize = 5;
 pub(crate) const WELCOME: &str = "\
 Seriatim tells whether a recorded concurrent execution is allowed by a model.
 
-  seriatim check FILE     judge a history: Jepsen's, a trace, calls, transactions
+  seriatim check FILE     judge a history: Jepsen's, a trace, transactions
   seriatim explain FILE   draw the operations that clash; `report` makes a page
-  seriatim classify FILE  the strongest models that hold, the weakest that do not
+  seriatim classify FILE  the strongest models that hold, the weakest that fail
   seriatim monitor FILE   judge a stream of events while the program runs
   seriatim explore TEST   every execution of a litmus test, or of a C program
   seriatim probe URL      run transactions on a real database, and judge them
-  seriatim models         all models: sc, tso, c20, linearizable, serializable, ...
+  seriatim models         all models: sc, tso, linearizable, serializable, ...
   seriatim help           all commands; `seriatim help check` says more of one
 ";
 

@@ -155,8 +155,7 @@ impl Isolation {
         let (sessions, plain) = sessions_of_elle(name);
         let [weaker, stronger] = match plain {
             "read-uncommitted" | "PL-1" => [None, Some(Pl2)],
-            "cursor-stability" | "PL-CS" => [Some(Pl2), Some(ParallelSnapshotIsolation)],
-            "monotonic-view" | "PL-2L" => [Some(Pl2), Some(ParallelSnapshotIsolation)],
+            "cursor-stability" | "PL-CS" | "monotonic-view" | "PL-2L" => [Some(Pl2), Some(ParallelSnapshotIsolation)],
             "monotonic-snapshot-read" | "PL-MSR" => [Some(Pl2), Some(SnapshotIsolation)],
             "forward-consistent-view" | "PL-FCV" => [Some(ParallelSnapshotIsolation), Some(SnapshotIsolation)],
             "update-serializable" | "update-atomic" | "PL-3U" => [Some(ParallelSnapshotIsolation), Some(Serializable)],

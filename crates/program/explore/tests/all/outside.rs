@@ -61,7 +61,7 @@ fn locks_protect_what_threads_share() {
 #[test]
 fn references_are_counted() {
     let shared: Arc<dyn Fn() -> usize + Send + Sync> = Arc::from_std(std::sync::Arc::new(|| 7));
-    let others = [Arc::clone(&shared), Arc::clone(&shared)].map(|other| thread::spawn(move || other()));
+    let others = [Arc::clone(&shared), Arc::clone(&shared)].map(|other| thread::spawn(move || (*other)()));
     assert!(others.into_iter().all(|other| other.join().unwrap() == 7));
     let mut one = Arc::new(vec![1]);
     Arc::get_mut(&mut one).unwrap().push(2);

@@ -91,7 +91,9 @@ fn add_to(lock: &'static Lock<u64>) {
         *value += 1;
     };
     let others: Vec<_> = (0..3).map(|_| thread::spawn(add)).collect();
-    others.into_iter().for_each(|other| other.join().unwrap());
+    for other in others {
+        other.join().unwrap();
+    }
     assert_eq!(*lock.lock().unwrap(), 3);
 }
 
