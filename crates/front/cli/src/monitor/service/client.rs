@@ -89,6 +89,7 @@ impl Visit<'_> {
             Err(Refusal::Refused(message)) => {
                 self.service.outside.board.refuse();
                 self.service.outside.log.say(Level::Warn, "refused", Some(&self.label), &message);
+                self.free_name();
                 if let Some(answers) = self.answers.take() {
                     answers.end(Standing::default(), Some(("error", json!(visible(&message)))));
                 }
