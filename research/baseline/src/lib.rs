@@ -15,8 +15,8 @@
 //! - `wsc+sat`, `wtso+sat`, `wpso+sat`, `ccm+sat` and `wccm+sat` ask a SAT solver for the pairs of writes that the
 //!   saturation of the product, or its partial store order, leaves open.
 //!
-//! For the C11 family there are RF's algorithms as printed, and the older ones for `ra` and `rc20` that it compares with
-//! ([`ra`]).
+//! For the C11 family there are RF's algorithms as printed, and the older ones for `ra` and `rc20` that it compares
+//! with ([`ra`]).
 //!
 //! For linearizability there are four checkers ([`refinement`]), each an [algorithm](Algorithm): `enumerate`,
 //! `symbolic`, `saturate` and `counting(k)`.

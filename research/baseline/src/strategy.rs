@@ -76,8 +76,8 @@ const fn saturation(name: &'static str, rule: Rule, guesses: u32) -> Way {
     Way { name, models: SC, method: Method::Saturation(Saturation { rule, guesses }) }
 }
 
-/// The ways: those of wSC and of GCC by the names in the papers, the saturations of section 4 of wSC, then those that only the product's saturation makes
-/// possible.
+/// The ways: those of wSC and of GCC by the names in the papers, the saturations of section 4 of wSC, then those that
+/// only the product's saturation makes possible.
 pub static WAYS: [Way; 21] = [
     literal("wsc+dbcop", SC, Algorithm::WscDbcop),
     literal("wsc+enum", SC, Algorithm::WscEnum),

@@ -1,5 +1,5 @@
-//! Where we deviate from the axioms that GCC prints, and how often that matters: each definition literally, with initial
-//! writes and with `rw` and `cf` between different writes, against the oracle, which has ours.
+//! Where we deviate from the axioms that GCC prints, and how often that matters: each definition literally, with
+//! initial writes and with `rw` and `cf` between different writes, against the oracle, which has ours.
 
 use baseline::literal::Relation;
 use history::Execution;

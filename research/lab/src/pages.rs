@@ -121,8 +121,8 @@ impl Part {
     }
 }
 
-/// Makes the results on the pages in `docs` anew from the raw data, and the plots with them. The page of the first papers
-/// compares the experiments of all papers. A section whose raw data were not kept stays, and says so.
+/// Makes the results on the pages in `docs` anew from the raw data, and the plots with them. The page of the first
+/// papers compares the experiments of all papers. A section whose raw data were not kept stays, and says so.
 ///
 /// The error says which file cannot be read or written, which page has no place for results, or which experiment has
 /// neither raw data nor a section.

@@ -68,8 +68,8 @@ impl Rows {
         self.values(point, series, measure).sum()
     }
 
-    /// How many samples a series was to decide at a point, and the seconds of those that it decided, by sample. What was
-    /// given up has no time.
+    /// How many samples a series was to decide at a point, and the seconds of those that it decided, by sample. What
+    /// was given up has no time.
     pub fn decided(&self, point: usize, series: &str) -> (usize, Vec<(u32, f64)>) {
         let of = |measure: &'static str| {
             let is_meant = move |row: &&Row| row.point == point && row.series == series && row.measure == measure;

@@ -1,10 +1,10 @@
 //! Section 4 of wSC: what saturation finds of the kernel, and how more of it is found.
 //!
 //! A [`Saturation`] draws the consequences of a [`Rule`], and then guesses. For each pair of writes that is open, it
-//! assumes one order and saturates again. If that makes a cycle, every store order has the other order, and so the pair
-//! is added. With `guesses` = 1 this is the paper's guess of one pair. With more, a guess is refuted by guesses of other
-//! pairs that stand on it. In this way, k pairs at once are tried in all their orders. Whatever k is, some kernels are
-//! not found (Figure 5 with more blocks), and the time is a polynomial of a degree that grows with k.
+//! assumes one order and saturates again. If that makes a cycle, every store order has the other order, and so the
+//! pair is added. With `guesses` = 1 this is the paper's guess of one pair. With more, a guess is refuted by guesses
+//! of other pairs that stand on it. In this way, k pairs at once are tried in all their orders. Whatever k is, some
+//! kernels are not found (Figure 5 with more blocks), and the time is a polynomial of a degree that grows with k.
 
 use history::Execution;
 use model::{Budget, GaveUp};

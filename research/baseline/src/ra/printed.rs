@@ -1,18 +1,20 @@
 //! RF's Algorithms 1 to 4: `wra`, `sra` without rmws, `rc20` (and `ra`), and `relaxed`, as the paper prints them.
 //!
-//! The auxiliary functions are those of section 3 of RF. `HB[e]` is a clock for each event. A list of the writes (reads)
-//! of a thread on a location has one place for each observer, which only goes forward, because `HB` grows along program
-//! order: so all queries together take O(n k). `TC` and `PC` are the top of, and the place in, a chain of rmws.
+//! The auxiliary functions are those of section 3 of RF. `HB[e]` is a clock for each event. A list of the writes
+//! (reads) of a thread on a location has one place for each observer, which only goes forward, because `HB` grows
+//! along program order: so all queries together take O(n k). `TC` and `PC` are the top of, and the place in, a chain
+//! of rmws.
 //!
 //! The paper leaves out initial writes. Here each location has one, before all others: its top is itself, and a write
-//! that would have to come before it is a violation. A missing write is left out. Besides, the text as printed has some
-//! slips, and [`Text`] says which text is followed:
+//! that would have to come before it is a violation. A missing write is left out. Besides, the text as printed has
+//! some slips, and [`Text`] says which text is followed:
 //!
 //! - Algorithm 1, line 9, asks `WList[t,x]` of observer u for each thread u. It means the writes of u, observed by t.
-//! - Algorithm 3, line 10, leaves out the event itself if it is an rmw. A read must be left out, too: otherwise the last
-//!   read before an access is the access itself, and what its thread read before is forgotten.
-//! - Section 4.4 has an edge from `lastWriteBefore(t1, x, HB[e2][t1] - 1)` to e2. The `- 1` is right for the own thread
-//!   of e2 only. And its graph has no reads: if e2 comes after a relaxed read of w, nothing says that w is before e2.
+//! - Algorithm 3, line 10, leaves out the event itself if it is an rmw. A read must be left out, too: otherwise the
+//!   last read before an access is the access itself, and what its thread read before is forgotten.
+//! - Section 4.4 has an edge from `lastWriteBefore(t1, x, HB[e2][t1] - 1)` to e2. The `- 1` is right for the own
+//!   thread of e2 only. And its graph has no reads: if e2 comes after a relaxed read of w, nothing says that w is
+//!   before e2.
 
 use history::Execution;
 use history::execution::{EventId, Kind};

@@ -157,7 +157,8 @@ impl Experiment for Violations {
             name: "gcc-fig5",
             paper: "GCC",
             figure: "Figure 5",
-            title: "1,000 violations of 100 to 400 operations by a mistake of ours in MI, with more and more processors.",
+            title: "1,000 violations of 100 to 400 operations by a mistake of ours in MI, with more and more \
+                    processors.",
             claim: "All are violations of CCM, so +Enum and +SAT take the same time; half are violations of CC or CCv.",
             points: "processors",
             remarks: OF_FIGURE_5,
@@ -205,7 +206,8 @@ impl Experiment for Violations {
 
     fn setting(&self, scale: &Scale) -> String {
         format!(
-            "a mistake of ours in MI: the block is put back before a store that hits is done (`store-hit-profile-swapped`); {LOCATIONS} variables; \
+            "a mistake of ours in MI: the block is put back before a store that hits is done \
+             (`store-hit-profile-swapped`); {LOCATIONS} variables; \
              {WRITES}% writes; time limit {:?}.",
             scale.limit(LIMIT[0], LIMIT[1])
         )
