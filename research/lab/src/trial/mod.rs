@@ -332,7 +332,9 @@ fn table(done: &[Comparison]) -> String {
     let mut settings: Vec<&str> = done.iter().map(|it| it.name.as_str()).filter(|name| name.contains('=')).collect();
     settings.sort_unstable();
     settings.dedup();
-    for name in std::iter::once(PLAIN).chain(names()).filter(|name| known(name)).chain(settings) {
+    let mut all: Vec<&str> = std::iter::once(PLAIN).chain(names()).filter(|name| known(name)).collect();
+    all.append(&mut settings);
+    for name in all {
         let own = || done.iter().filter(|it| it.name == name);
         let both =
             || own().flat_map(|it| WHAT.into_iter().zip(it.ratios()).map(move |(what, by)| (what, by, it.point)));

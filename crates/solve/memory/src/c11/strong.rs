@@ -15,6 +15,7 @@
 //! [`super::downward`]-closed sets is polynomial for few threads (RF, Theorem 1.3), but yields no short proof. So the
 //! two searches take [turns](search::Turns). The total time is that of the faster search, within a constant factor.
 
+use std::cell::OnceCell;
 use std::ops::ControlFlow::{Break, Continue};
 
 use history::Execution;
@@ -72,7 +73,7 @@ pub(super) fn search(
     budget: &Budget,
 ) -> Result<Result<Vec<u32>, Evidence>, Ended> {
     let frame = frame(execution, causal);
-    let begun = match run(&frame, knobs.store, budget) {
+    let begun = match run(&frame, knobs.store, &OnceCell::new(), budget) {
         Ran::Complete(line) => return Ok(Ok(line)),
         Ran::Stuck(line) => line,
     };
@@ -166,7 +167,7 @@ mod tests {
             }
             let frame = frame(&execution, &causal);
             let knobs = StoreKnobs { events_per_guess: 1, ..StoreKnobs::default() };
-            let found = match run(&frame, knobs, &Budget::UNLIMITED) {
+            let found = match run(&frame, knobs, &OnceCell::new(), &Budget::UNLIMITED) {
                 Ran::Complete(line) => Some(line),
                 Ran::Stuck(_) => None,
             };

@@ -16,6 +16,8 @@ pub mod saturate;
 pub mod search;
 pub mod windows;
 
+use std::cell::OnceCell;
+
 use ::search::{Ending, Steps};
 use history::execution::EventId;
 use history::{Execution, OperationId};
@@ -100,7 +102,7 @@ impl<'f> StoreOrders<'f> {
 
     /// Tries a run. If it is stuck, saturation goes on from there.
     fn run(&mut self) -> Option<Decision> {
-        match run::run(self.frame, self.knobs, &self.budget) {
+        match run::run(self.frame, self.knobs, &OnceCell::new(), &self.budget) {
             Ran::Complete(line) => Some(consistent(Tactic::Run.name(), self.witness_of(&line))),
             Ran::Stuck(line) => {
                 self.begun = Some(line);
@@ -132,7 +134,7 @@ impl<'f> StoreOrders<'f> {
     {
         let name = Tactic::Saturation.name();
         // Saturation that is asked for by name finds what it finds after a run.
-        let run = || run::run(self.frame, self.knobs, &self.budget).into_line();
+        let run = || run::run(self.frame, self.knobs, &OnceCell::new(), &self.budget).into_line();
         let begun = match self.begun.take() {
             _ if !self.knobs.reuse => Vec::new(),
             Some(begun) => begun,

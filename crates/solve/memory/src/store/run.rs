@@ -74,12 +74,12 @@ impl Ran {
     }
 }
 
-/// Runs in a frame, if the knobs allow guesses.
-pub fn run(frame: &Frame<'_>, knobs: StoreKnobs, budget: &Budget) -> Ran {
+/// Runs in a frame, if the knobs allow guesses. `readers` are those of the frame's execution, once they are needed.
+pub fn run(frame: &Frame<'_>, knobs: StoreKnobs, readers: &OnceCell<Readers>, budget: &Budget) -> Ran {
     if knobs.guesses == 0 {
         return Ran::Stuck(Vec::new());
     }
-    let mut run = GreedyInterleaving::new(frame, knobs);
+    let mut run = GreedyInterleaving::new(frame, knobs, readers);
     let count = run.go_on(budget);
     let line = run.interleaving.line().take(count).collect();
     if run.interleaving.is_complete() { Ran::Complete(line) } else { Ran::Stuck(line) }
@@ -91,8 +91,7 @@ struct GreedyInterleaving<'a> {
     knobs: StoreKnobs,
     interleaving: Interleaving<'a>,
     ages: Ages<'a>,
-    /// The readers of each write, once they are needed.
-    readers: OnceCell<Readers>,
+    readers: &'a OnceCell<Readers>,
     guesses: Vec<Guess>,
     /// How many guesses there were.
     count: u32,
@@ -103,13 +102,13 @@ struct GreedyInterleaving<'a> {
 }
 
 impl<'a> GreedyInterleaving<'a> {
-    fn new(frame: &'a Frame<'_>, knobs: StoreKnobs) -> Self {
+    fn new(frame: &'a Frame<'_>, knobs: StoreKnobs, readers: &'a OnceCell<Readers>) -> Self {
         Self {
             frame,
             knobs,
             interleaving: Interleaving::new(frame.execution()),
             ages: Ages::new(frame),
-            readers: OnceCell::new(),
+            readers,
             guesses: Vec::new(),
             count: 0,
             guessed: FxHashMap::default(),
@@ -121,10 +120,11 @@ impl<'a> GreedyInterleaving<'a> {
     /// steps back without progress, or too many steps back in all. The answer is how many events went before the
     /// guesses that were in vain.
     fn go_on(&mut self, budget: &Budget) -> usize {
-        // Saturation of a small execution is cheap, so few guesses are worth while there.
-        let events = self.frame.execution().len();
+        // Saturation is cheap if there are few events, and if there are few threads. Then few guesses and few steps
+        // back are worth while.
+        let (events, threads) = (self.frame.execution().len(), self.frame.execution().thread_count());
         let guesses = self.knobs.guesses.min((events / self.knobs.events_per_guess) as u32);
-        let most_back = events / self.knobs.events_per_step_back;
+        let most_back = events.saturating_mul(threads) / self.knobs.entries_per_step_back;
         let (mut furthest, mut lowest, mut left, mut back_before) = (0, 0, guesses, 0);
         while !self.interleaving.is_complete() && !budget.is_due() {
             if self.advance(EVENTS_PER_TIME_CHECK) {

@@ -129,17 +129,22 @@ pub fn decide(
 
 /// A cycle of what is forced where a run of `sc` is stuck after these events: in a window of about that size, which
 /// begins half as many events before.
-pub fn refute(execution: &Execution, line: &[u32], size: usize, limits: &Limits) -> Result<Option<Derivation>, GaveUp> {
-    let readers = Readers::new(execution);
-    let mut taken = Taken::new(&readers, execution);
+pub fn refute(
+    execution: &Execution,
+    readers: &Readers,
+    line: &[u32],
+    size: usize,
+    limits: &Limits,
+) -> Result<Option<Derivation>, GaveUp> {
+    let mut taken = Taken::new(readers, execution);
     let before = &line[..line.len().saturating_sub(size / 2)];
     taken.rest = taken.rest.without(before, execution);
     for &event in before {
         taken.memory.go(execution, event);
     }
-    let window = Window { ends: ends(execution, &readers, &taken.rest, None, size), rest: taken.rest };
-    let mut part = Part::new(execution, &readers);
-    part.find_echoes(&window, &readers, &taken.memory);
+    let window = Window { ends: ends(execution, readers, &taken.rest, None, size), rest: taken.rest };
+    let mut part = Part::new(execution, readers);
+    part.find_echoes(&window, readers, &taken.memory);
     part.explain(&window, Relaxation::Nothing, limits)
 }
 

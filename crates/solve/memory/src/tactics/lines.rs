@@ -3,6 +3,8 @@
 //! An order of all events in which each read returns the last write before it is an interleaving. So `sc` holds, and
 //! every model with it. The order is a witness of the model if it has witnesses of this kind.
 
+use std::cell::OnceCell;
+
 use history::OperationId;
 use model::{Decision, Evidence, EvidenceKind, Model, implies};
 use order::lanes::lanes;
@@ -12,6 +14,7 @@ use super::{Asked, Attempt};
 use crate::store::frame::Frame;
 use crate::store::run::Ran;
 use crate::store::{self, windows};
+use crate::writes::Readers;
 use crate::{Checker, check_room_for, consistent, fits, tso, violation};
 
 impl Checker<'_> {
@@ -42,7 +45,8 @@ impl Checker<'_> {
     pub(super) fn by_run(&self, model: Model) -> Attempt {
         let (execution, knobs, limits) = (self.execution, self.options.knobs.store, self.limits());
         let frame = || Frame::sequential(execution);
-        let ran = self.ran.get_or_init(|| store::run::run(&frame(), knobs, &limits.budget));
+        let readers = OnceCell::new();
+        let ran = self.ran.get_or_init(|| store::run::run(&frame(), knobs, &readers, &limits.budget));
         let line = match ran {
             Ran::Complete(line) => return Ok(self.by_line(Tactic::Run, model, line)),
             Ran::Stuck(line) => line,
@@ -52,7 +56,8 @@ impl Checker<'_> {
             return Ok(None);
         }
         check_room_for(&limits.budget, lanes(execution.thread_count()), size)?;
-        let cycle = windows::refute(execution, line, size, &limits)?;
+        let readers = readers.get_or_init(|| Readers::new(execution));
+        let cycle = windows::refute(execution, readers, line, size, &limits)?;
         Ok(cycle.map(|cycle| violation(Tactic::Run.name(), Evidence::Cycle(cycle))))
     }
 
