@@ -27,11 +27,21 @@ pub(crate) fn rc20(g: &Graph) -> bool {
 /// `rc20`, where sequentially consistent events also acquire and release, and `psc` is acyclic for the same `mo`:
 /// section 5 of the specification of exploration.
 pub(crate) fn c20(g: &Graph) -> bool {
-    let hb = (&g.po | &synchronizes_with(g)).closure();
+    sequential(g, &(&g.po | &synchronizes_with(g)).closure())
+}
+
+/// `c20` with the release sequences of RC11: `[E>=REL];([F];po)?;[W];(po|loc)?;[W];rf+;(po;[F])?;[E>=ACQ]`.
+pub(crate) fn rc11(g: &Graph) -> bool {
+    let writes = |a: usize| matches!(g.nodes[a].kind, Kind::Write | Kind::Rmw);
+    let later = g.po.filter(|a, b| !g.is_initial(a) && writes(a) && writes(b) && g.same_location(a, b));
+    sequential(g, &(&g.po | &synchronizes_through(g, &later.or_same())).closure())
+}
+
+fn sequential(g: &Graph, hb: &Relation) -> bool {
     po_rf(g)
         && g.some_store_order(|mo| {
-            let is_coherent = write_coherence(g, mo, &hb) && read_coherence(g, mo, &hb) && atomicity(g, mo);
-            is_coherent && psc(g, mo, &hb).is_acyclic()
+            let is_coherent = write_coherence(g, mo, hb) && read_coherence(g, mo, hb) && atomicity(g, mo);
+            is_coherent && psc(g, mo, hb).is_acyclic()
         })
 }
 
@@ -104,11 +114,16 @@ fn fr(g: &Graph, mo: &Relation) -> Relation {
 
 /// `sw = [E>=REL];([F];po)?;rf+;(po;[F])?;[E>=ACQ]`.
 fn synchronizes_with(g: &Graph) -> Relation {
+    synchronizes_through(g, &Relation::of(g.size(), |a, b| a == b))
+}
+
+/// The same, where release sequences begin with `later`.
+fn synchronizes_through(g: &Graph, later: &Relation) -> Relation {
     let release = Relation::of(g.size(), |a, b| a == b && is_release(g, a));
     let acquire = Relation::of(g.size(), |a, b| a == b && is_acquire(g, a));
     let after_fence = g.po.filter(|f, _| g.is_fence(f)).or_same();
     let before_fence = g.po.filter(|_, f| g.is_fence(f)).or_same();
-    release.then(&after_fence).then(&g.rf.closure()).then(&before_fence).then(&acquire)
+    release.then(&after_fence).then(later).then(&g.rf.closure()).then(&before_fence).then(&acquire)
 }
 
 fn is_release(g: &Graph, node: usize) -> bool {

@@ -112,6 +112,8 @@ models! {
     Rc20 "rc20" c11::rc20;
     /// RC20 with sequentially consistent accesses and fences.
     C20 "c20" c11::c20;
+    /// The same with the release sequences of RC11.
+    Rc11 "rc11" c11::rc11;
     /// Relaxed.
     Relaxed "relaxed" c11::relaxed;
 }
@@ -139,7 +141,8 @@ pub const IMPLICATIONS: &[(Model, Model)] = &[
     (Model::Ra, Model::Rc20),
     (Model::Rc20, Model::Relaxed),
     (Model::C20, Model::Rc20),
-    (Model::Sc, Model::C20),
+    (Model::Rc11, Model::C20),
+    (Model::Sc, Model::Rc11),
     (Model::Relaxed, Model::Coherence),
     (Model::Tso, Model::Sra),
     (Model::Wtso, Model::Ra),

@@ -71,6 +71,7 @@ mod shrink;
 mod watch;
 
 pub use ::verify as verifier;
+pub use attribute::test;
 pub use format;
 pub use history;
 pub use memory;

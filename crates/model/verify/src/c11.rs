@@ -181,7 +181,7 @@ impl Check<'_> {
     pub(super) fn coherence_step(&self, at: usize, step: &Step) -> Result<(), Refusal> {
         let place = Place::Step(at);
         only_steps_before(at, place, &step.path, LATER_STEP)?;
-        if self.model == Model::C20 && step.rule == Rule::ReadWrite {
+        if super::c20::speaks_of(self.model) && step.rule == Rule::ReadWrite {
             let source = self.read_write(place, step)?;
             return self.path(place, &step.path, source, step.to, |edge| self.orders_writes(edge));
         }
@@ -194,7 +194,7 @@ impl Check<'_> {
                 }
                 self.path(place, &step.path, before, after, |edge| match (self.model, edge) {
                     (_, Edge::Po(..)) | (Model::Ra, Edge::Rf(..)) => Ok(()),
-                    (Model::Rc20 | Model::C20, Edge::Sw { .. }) => self.synchronises(edge),
+                    (Model::Rc20 | Model::C20 | Model::Rc11, Edge::Sw { .. }) => self.synchronises(edge),
                     _ => Err("the premise uses an edge that is not in the happens-before of this model"),
                 })
             }
@@ -258,7 +258,7 @@ impl Check<'_> {
         None
     }
 
-    /// `sw` as RC20 defines it.
+    /// `sw` as RC20 defines it. In `rc11` the write may also be a later one of the thread and location of the release.
     pub(super) fn synchronises(&self, edge: Edge) -> Result<(), &'static str> {
         let Edge::Sw { release, write, read, acquire } = edge else { return Ok(()) };
         let execution = self.claim.execution;
@@ -270,7 +270,11 @@ impl Check<'_> {
         if !execution.event(write_event).kind.writes() || !execution.event(read_event).kind.reads() {
             return Err("synchronisation needs a write and a read");
         }
-        if !(release == write || fence(release_event) && self.in_program_order(release, write))
+        let is_later = self.model == Model::Rc11
+            && execution.event(release_event).kind.writes()
+            && execution.event(release_event).location == execution.event(write_event).location
+            && self.in_program_order(release, write);
+        if !(release == write || is_later || fence(release_event) && self.in_program_order(release, write))
             || !is_release(execution.event(release_event))
         {
             return Err("there is no release");

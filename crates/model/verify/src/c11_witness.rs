@@ -136,17 +136,20 @@ fn known_ranks(claim: &Claim<'_>, model: Model, order: &[EventId], rank: impl Fn
     let mut to_acquire = vec![zero.clone(); threads];
     let mut released = vec![zero.clone(); threads];
     let mut carried: HashMap<EventId, Clock> = HashMap::new();
+    // `rc11`, by thread and location: what the last release knew.
+    let mut sequences: HashMap<(usize, u32), Clock> = HashMap::new();
+    let has_orders = matches!(model, Model::Rc20 | Model::Rc11);
     let mut known = vec![0; execution.len()];
     for &id in order {
         let event = execution.event(id);
         let thread = execution.thread(id).index();
-        let release = if model == Model::Rc20 { is_release(event) } else { model != Model::Relaxed };
-        let acquire = if model == Model::Rc20 { is_acquire(event) } else { model != Model::Relaxed };
+        let release = if has_orders { is_release(event) } else { model != Model::Relaxed };
+        let acquire = if has_orders { is_acquire(event) } else { model != Model::Relaxed };
         let source = carried.get(&event.source).unwrap_or(&zero).clone();
         if event.kind.reads() {
             join(if acquire { &mut current[thread] } else { &mut to_acquire[thread] }, &source);
         }
-        if event.kind == Kind::Fence && model == Model::Rc20 {
+        if event.kind == Kind::Fence && has_orders {
             if acquire {
                 let learnt = to_acquire[thread].clone();
                 join(&mut current[thread], &learnt);
@@ -173,8 +176,15 @@ fn known_ranks(claim: &Claim<'_>, model: Model, order: &[EventId], rank: impl Fn
         current[thread][thread] = execution.position(id) + 1;
         if event.kind.writes() {
             let mut clock = if release { current[thread].clone() } else { released[thread].clone() };
-            if event.kind == Kind::Rmw && model == Model::Rc20 {
+            if event.kind == Kind::Rmw && has_orders {
                 join(&mut clock, &source);
+            }
+            if model == Model::Rc11 {
+                let sequence = sequences.entry((thread, event.location.0)).or_insert_with(|| zero.clone());
+                if release {
+                    sequence.clone_from(&current[thread]);
+                }
+                join(&mut clock, sequence);
             }
             carried.insert(id, clock);
         }

@@ -1,4 +1,5 @@
-//! `c20`: `rc20` with sequentially consistent accesses and fences.
+//! `c20`: `rc20` with sequentially consistent accesses and fences; and `rc11`, the same with the release sequences of
+//! RC11, which go on over later writes of the releasing thread.
 //!
 //! ```text
 //! eco = (rf u mo u fr)+     po!= : po but for two accesses of one location
@@ -30,19 +31,24 @@ use super::graph::ChainGraph;
 use super::{Claim, Place, Refusal, c11_witness, fault};
 use model::{Derivation, Edge, Model, Node, Rule};
 
+/// Whether a model is one of the two.
+pub fn speaks_of(model: Model) -> bool {
+    matches!(model, Model::C20 | Model::Rc11)
+}
+
 /// Checks a cycle.
-pub fn violation(claim: &Claim<'_>, derivation: &Derivation) -> Result<(), Refusal> {
+pub fn violation(claim: &Claim<'_>, model: Model, derivation: &Derivation) -> Result<(), Refusal> {
     let weak = claim.execution.without_sequential_orders();
     let inner = Claim::new(&weak);
-    let check = Check { claim: &inner, model: Model::C20, derivation, lemmas: None };
+    let check = Check { claim: &inner, model, derivation, lemmas: None };
     check.sequential(claim.execution)
 }
 
 /// Checks a refutation by lemmas.
-pub fn refutation(claim: &Claim<'_>, lemmas: &[Derivation]) -> Result<(), Refusal> {
+pub fn refutation(claim: &Claim<'_>, model: Model, lemmas: &[Derivation]) -> Result<(), Refusal> {
     let weak = claim.execution.without_sequential_orders();
     let inner = Claim::new(&weak);
-    derivation::lemmas(&inner, Model::C20, lemmas, |check| check.sequential(claim.execution))
+    derivation::lemmas(&inner, model, lemmas, |check| check.sequential(claim.execution))
 }
 
 fn is_sequential(execution: &Execution, event: EventId) -> bool {
@@ -207,11 +213,12 @@ fn advance(execution: &Execution, phase: Phase, from: EventId, to: EventId, know
 }
 
 /// Checks modification orders.
-pub fn modification_orders(claim: &Claim<'_>, orders: &[Vec<OperationId>]) -> Result<(), Refusal> {
+pub fn modification_orders(claim: &Claim<'_>, model: Model, orders: &[Vec<OperationId>]) -> Result<(), Refusal> {
     let weak = claim.execution.without_sequential_orders();
     let inner = Claim::new(&weak);
-    c11_witness::modification_orders(&inner, Model::Rc20, orders)?;
-    let product = Product::new(claim, &weak, orders);
+    let happens = if model == Model::Rc11 { model } else { Model::Rc20 };
+    c11_witness::modification_orders(&inner, happens, orders)?;
+    let product = Product::new(claim, &weak, model == Model::Rc11, orders);
     if product.is_acyclic() { Ok(()) } else { fault(Place::Again, "psc has a cycle with these orders") }
 }
 
@@ -247,7 +254,7 @@ const AFTER: usize = 12;
 const PHASES: usize = 13;
 
 impl<'a> Product<'a> {
-    fn new(claim: &Claim<'a>, weak: &Execution, orders: &[Vec<OperationId>]) -> Self {
+    fn new(claim: &Claim<'a>, weak: &Execution, longer: bool, orders: &[Vec<OperationId>]) -> Self {
         let original = claim.execution;
         let count = original.len();
         let is_last = |id: EventId| original.thread_events(original.thread(id)).next_back() == Some(id);
@@ -256,7 +263,7 @@ impl<'a> Product<'a> {
         for id in original.ids().filter(|&id| !is_last(id)) {
             next[id.index()].push(id.0 + 1);
         }
-        for (release, acquire) in synchronisations(weak) {
+        for (release, acquire) in synchronisations(weak, longer) {
             next[release.index()].push(acquire.0);
             happens.add_again(release, acquire);
         }
@@ -410,19 +417,26 @@ impl<'a> Product<'a> {
 }
 
 /// The pairs of a release and an acquire, as `rc20` has them. Of several releases that a read learns of, those may be
-/// left out that another one knows of.
-fn synchronisations(execution: &Execution) -> Vec<(EventId, EventId)> {
+/// left out that another one knows of. If release sequences are `longer`, a write also carries an earlier release of its
+/// thread and location.
+fn synchronisations(execution: &Execution, longer: bool) -> Vec<(EventId, EventId)> {
     let mut released: Vec<Option<EventId>> = vec![None; execution.len()];
     let mut pairs = Vec::new();
     for thread in 0..execution.thread_count() as u32 {
         let events = || execution.thread_events(history::execution::ThreadId(thread));
         let mut fence = None;
+        let mut releases = HashMap::new();
         for id in events() {
             let event = execution.event(id);
             if event.kind == Kind::Fence && is_release(event) {
                 fence = Some(id);
             }
-            released[id.index()] = if event.kind.writes() && is_release(event) { Some(id) } else { fence };
+            if event.kind.writes() && is_release(event) {
+                releases.insert(event.location, id);
+            }
+            let sequence = releases.get(&event.location).copied().filter(|_| longer && event.kind.writes());
+            let own = Some(id).filter(|_| event.kind.writes() && is_release(event));
+            released[id.index()] = own.or(fence.max(sequence));
         }
     }
     for thread in 0..execution.thread_count() as u32 {

@@ -223,8 +223,8 @@ fn proves(execution: &Execution, model: Model, verdict: Verdict, evidence: &Evid
 fn violation(claim: &Claim<'_>, model: Model, evidence: &Evidence) -> Result<(), Refusal> {
     match evidence {
         Evidence::ThinAir(read) => claim.thin_air(*read),
-        Evidence::Cycle(derivation) if model == Model::C20 => c20::violation(claim, derivation),
-        Evidence::Refutation(lemmas) if model == Model::C20 => c20::refutation(claim, lemmas),
+        Evidence::Cycle(derivation) if c20::speaks_of(model) => c20::violation(claim, model, derivation),
+        Evidence::Refutation(lemmas) if c20::speaks_of(model) => c20::refutation(claim, model, lemmas),
         Evidence::Cycle(derivation) if c11::speaks_of(model) => c11::violation(claim, model, derivation),
         Evidence::Cycle(derivation) if model == Model::Wccm => wccm::violation(claim, derivation),
         Evidence::Cycle(derivation) => derivation::verify(claim, model, derivation),
@@ -255,7 +255,9 @@ fn consistent(claim: &Claim<'_>, model: Model, evidence: &Evidence) -> Result<()
         (Evidence::MemoryOrder(order), _) => buffered::memory_order(claim, model, order),
         (Evidence::WriteOrder(order), Model::Ccv) => witness::write_order(claim, order),
         (Evidence::ViewOrders(orders), Model::Cm) => witness::view_orders(claim, orders),
-        (Evidence::ModificationOrders(orders), Model::C20) => c20::modification_orders(claim, orders),
+        (Evidence::ModificationOrders(orders), _) if c20::speaks_of(model) => {
+            c20::modification_orders(claim, model, orders)
+        }
         (Evidence::ModificationOrders(orders), _) => c11_witness::modification_orders(claim, model, orders),
         (Evidence::DecideAgain, _) => again::decide(claim, model),
         (

@@ -83,8 +83,8 @@ pub use exploration::{Counts, Ending, Exploration, Run};
 pub use graph::{Graph, Source};
 pub use model::Model;
 pub use native::{
-    Broken, Builder, Called, Calls, Clients, Finding, Object, ObjectVerdict, Omitted, Verdict, alloc, cell, choose,
-    clients, future, hint, lazy_static, model, object, sync, thread,
+    Broken, Builder, Called, Calls, Clients, Finding, Object, ObjectVerdict, Omitted, Trial, Verdict, alloc, cell,
+    choose, clients, future, hint, lazy_static, model, object, sync, thread,
 };
 pub use parallel::explore;
 pub use program::{Await, Comparison, Integer, Next, Order, Program, Step, Update, Value};

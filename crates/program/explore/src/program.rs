@@ -345,4 +345,10 @@ pub trait Program {
 
     /// In a random run, the loop of a thread that [spins](Next::Spins) can read another value: the thread goes on.
     fn wake(&mut self, _thread: u32, _graph: &Graph) {}
+
+    /// Whether an execution also is a deadlock if its threads could go on, but need not: they wait for values that the
+    /// last writes do not have. A fair scheduler does not end that, as it only makes the last writes known to all.
+    fn asks_for_liveness(&self) -> bool {
+        false
+    }
 }

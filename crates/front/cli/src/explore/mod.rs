@@ -80,6 +80,7 @@ fn run_tests(flags: &Explore, files: &[PathBuf]) -> u8 {
                     workers,
                     witnesses,
                     spurious_failures: flags.spurious,
+                    liveness: flags.liveness,
                 };
                 let report = match flags.mode {
                     Mode::Exhaustive => test.explore(model, limits),
@@ -259,7 +260,10 @@ fn shown(flags: &Explore, test: &Test, model: Model, report: &Report) -> String 
             (false, Mode::Exhaustive) => format!(" within {} steps of a thread", flags.max_steps.unwrap_or(MAX_STEPS)),
             (false, Mode::Random) => " among those that were run".to_owned(),
         };
-        let _ = writeln!(text, "Endless {name} no execution ends{within}, for one:");
+        let _ = match counts.executions + counts.failed {
+            0 => writeln!(text, "Endless {name} no execution ends{within}, for one:"),
+            _ => writeln!(text, "Endless {name} some execution never ends, for one:"),
+        };
         for thread in &endless.threads {
             let _ = writeln!(text, "  {}", visible(thread));
         }

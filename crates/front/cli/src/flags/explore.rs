@@ -26,7 +26,7 @@ const OF_PROGRAM: &str = "Programs in C and C++";
 /// memory, a deadlock and more (docs/programs-c.md).
 #[derive(Args)]
 #[command(after_help = "Exit status: 0 every condition holds; 1 some does not, or a program has a finding, or, with \
-                  --liveness, no execution of some test ends; 2 bad usage or bad input, or the output could \
+                  --liveness, some execution of a test never ends; 2 bad usage or bad input, or the output could \
                   not be written; 3 none of these, but executions that were not visited could change some verdict: the \
                   runs were random, a thread had more steps than --max-steps, or the time was not enough. With \
                   --compare the verdicts are those of the comparison: 0 all that was seen is allowed, 1 some is not.")]
@@ -73,8 +73,9 @@ pub(crate) struct Explore {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) max_steps: Option<u32>,
 
-    /// A test of which no execution ends does not hold: exit status 1. Without this flag, such a test is told, and
-    /// judged by its condition
+    /// A test with an execution that never ends does not hold: exit status 1. Each of its threads has ended, or goes
+    /// round for ever in a loop that waits. Without this flag, a test of which no execution ends is told, and judged by
+    /// its condition
     #[arg(long)]
     pub(crate) liveness: bool,
 

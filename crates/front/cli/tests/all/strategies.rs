@@ -28,7 +28,7 @@ fn the_help_names_every_strategy_with_its_models() {
     let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
     for expected in [
         "- auto:",
-        "- search: c20, sra, pso, tso, sc:",
+        "- search: c20, rc11, sra, pso, tso, sc:",
         "- coherence: wpso, pso, wtso, tso:",
         "- constraint-graph: sc-observed:",
     ] {

@@ -16,7 +16,17 @@ pub(super) const EACH: &str = "each of these must come before the next, in a cir
 
 /// Whether a model is of the C11 family, or coherence, which is told in the same words.
 pub(super) const fn is_of_c11(model: Model) -> bool {
-    matches!(model, Model::Wra | Model::Ra | Model::Sra | Model::Rc20 | Model::C20 | Model::Relaxed | Model::Coherence)
+    matches!(
+        model,
+        Model::Wra
+            | Model::Ra
+            | Model::Sra
+            | Model::Rc20
+            | Model::C20
+            | Model::Rc11
+            | Model::Relaxed
+            | Model::Coherence
+    )
 }
 
 /// The title of a lemma, after what it supposes.
@@ -75,7 +85,7 @@ impl StoryWriter<'_> {
         };
         let is_sequential = draft.circle.iter().any(|&edge| is_more(&draft.edges[edge]));
         let is_coherence = draft.edges.iter().any(|edge| edge.kind == EdgeKind::Coherence);
-        Axioms { is_sequential: self.model == Model::C20 && is_sequential, is_coherence }
+        Axioms { is_sequential: matches!(self.model, Model::C20 | Model::Rc11) && is_sequential, is_coherence }
     }
 
     /// The title of a circle.

@@ -29,6 +29,8 @@ pub enum Model {
     Rc20,
     /// RC20 with sequentially consistent accesses and fences.
     C20,
+    /// The same with the longer release sequences of RC11.
+    Rc11,
     /// Weak release-acquire.
     Wra,
     /// Release-acquire.
@@ -127,7 +129,7 @@ const TRANSACTIONS: Row = Row {
 };
 
 /// The rows: first the memory models, the weakest first, then the others.
-pub(super) static ROWS: [Row; 47] = [
+pub(super) static ROWS: [Row; 48] = [
     Row {
         model: Model::Coherence,
         name: "coherence",
@@ -242,6 +244,21 @@ pub(super) static ROWS: [Row; 47] = [
         view: View::Execution,
         sequential_accesses: true,
         implies: &[Model::Rc20],
+        implies_without_rmws: &[],
+        consistent: &[Interleaving, ModificationOrders],
+        violation: &[ThinAir, Cycle, Refutation],
+        polynomial: false,
+        monitored: false,
+    },
+    Row {
+        model: Model::Rc11,
+        name: "rc11",
+        title: "RC11, without plain accesses",
+        definition: "c20, where a release goes on over later writes of its thread and location",
+        family: Family::C11,
+        view: View::Execution,
+        sequential_accesses: true,
+        implies: &[Model::C20],
         implies_without_rmws: &[],
         consistent: &[Interleaving, ModificationOrders],
         violation: &[ThinAir, Cycle, Refutation],
@@ -391,7 +408,7 @@ pub(super) static ROWS: [Row; 47] = [
         family: Family::Sequential,
         view: View::Execution,
         sequential_accesses: true,
-        implies: &[Model::Wsc, Model::Tso, Model::C20],
+        implies: &[Model::Wsc, Model::Tso, Model::Rc11],
         implies_without_rmws: &[],
         consistent: &[Interleaving],
         violation: &[ThinAir, Cycle, Refutation],

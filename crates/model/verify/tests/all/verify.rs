@@ -132,7 +132,7 @@ fn allowed(model: Model) -> [&'static [&'static str]; 2] {
         Model::Tso | Model::Pso => [&["memory order"], &["thin air", "cycle", "refutation"]],
         Model::Wra => [&["interleaving", "modification orders", "again"], &["thin air", "cycle"]],
         Model::Sra => [&["modification orders"], &["thin air", "cycle", "refutation", "again"]],
-        Model::C20 => [&["interleaving", "modification orders"], &["thin air", "cycle", "refutation"]],
+        Model::C20 | Model::Rc11 => [&["interleaving", "modification orders"], &["thin air", "cycle", "refutation"]],
         Model::Ra | Model::Rc20 | Model::Relaxed | Model::Coherence => {
             [&["modification orders"], &["thin air", "cycle"]]
         }

@@ -26,7 +26,7 @@ use std::ops::ControlFlow;
 
 use crate::graph::{Event, Graph, NONE, NOTHING};
 use crate::model::Model;
-use crate::program::{Next, Program, Step};
+use crate::program::{Await, Next, Program, Step, Value};
 use level::{Frame, Level};
 use revisits::{Part, find_revisits};
 
@@ -182,7 +182,10 @@ impl<P: Program> Exploration<P> {
                     let updaters = &graph.locations[location as usize].updaters;
                     list[first..].sort_by_key(|&source| updaters[graph.write_number(source) as usize] == NONE);
                 }
-                if is_only && until.is_some() && has_source(graph, thread, step, &list[bottom + 1..]) {
+                if let Some(until) = until.filter(|_| is_only)
+                    && has_source(graph, thread, step, &list[bottom + 1..])
+                    && !(program.asks_for_liveness() && may_lack(graph, location, until))
+                {
                     list.remove(bottom);
                 }
                 let slot = level.graph.events.len() as u32;
@@ -347,8 +350,53 @@ impl<P: Program> Exploration<P> {
             list.truncate(bottom);
             answer
         });
+        if may_go_on && program.asks_for_liveness() && !is_stopped && hangs(program, graph, nexts) {
+            return Ending::Deadlock;
+        }
         if may_go_on || is_stopped { Ending::Blocked } else { Ending::Deadlock }
     }
+}
+
+/// Whether the last write of a location may have none of the values that are waited for.
+fn may_lack(graph: &mut Graph, location: u32, until: Await) -> bool {
+    let mut lacks = false;
+    graph.memories(&[location], &mut |memory| lacks |= !until.accepts(memory[0]));
+    lacks
+}
+
+/// Whether threads that cannot go on may stay where they are for ever: the last writes of some modification order have
+/// none of the values that they wait for. A loop that has read such writes alone reads the same in its next round.
+fn hangs<P: Program>(program: &mut P, graph: &mut Graph, nexts: &mut Nexts) -> bool {
+    let mut locations: Vec<u32> = Vec::new();
+    // By place in `locations`: the value that must not be, or the value that must be.
+    let (mut waits, mut reads): (Vec<(usize, Await)>, Vec<(usize, Value)>) = (Vec::new(), Vec::new());
+    let mut place = |location: u32| {
+        locations.iter().position(|&other| other == location).unwrap_or_else(|| {
+            locations.push(location);
+            locations.len() - 1
+        })
+    };
+    for thread in 0..graph.thread_count() {
+        let len = graph.len(thread);
+        if graph.is_waiting(thread) {
+            let step = graph.event(thread, len - 1).step;
+            if let (Some(location), Some(until)) = (step.location(), step.until()) {
+                waits.push((place(location), until));
+            }
+        } else if let Next::Spins(steps) = *nexts.of(program, graph, thread) {
+            for event in (len.saturating_sub(steps)..len).map(|index| graph.event(thread, index)) {
+                if let Step::Read { location, .. } | Step::Rmw { location, .. } = event.step {
+                    reads.push((place(location), event.read));
+                }
+            }
+        }
+    }
+    let mut can_stay = false;
+    graph.memories(&locations, &mut |memory| {
+        can_stay |= waits.iter().all(|&(place, until)| !until.accepts(memory[place]))
+            && reads.iter().all(|&(place, value)| memory[place] == value);
+    });
+    can_stay
 }
 
 /// Makes room for the location of a step.

@@ -13,7 +13,8 @@ pub enum Ending {
     /// Some thread cannot go on, but a value that it waits for could be read, in this execution or in another one that
     /// is explored.
     Blocked,
-    /// Threads wait, and no value that any of them waits for can ever be read.
+    /// Threads wait, and no value that any of them waits for can ever be read; or need ever be read, if the program
+    /// [asks for liveness](Program::asks_for_liveness).
     Deadlock,
     /// An assertion failed. The execution is a finding, though other threads have not finished.
     Failed,

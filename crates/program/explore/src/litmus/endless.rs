@@ -1,4 +1,4 @@
-//! A test of which no execution ends: one of its executions, with what each thread does for ever.
+//! An execution that does not end, with what each thread does for ever.
 //!
 //! A thread *goes round* if its place in the code and its registers are what they were some steps ago: if it reads the
 //! same again, it does the same again. A thread whose steps repeat but whose registers do not, as where it counts its
@@ -22,18 +22,19 @@ use crate::trace::Words;
 pub struct Endless {
     /// What each thread does, a line for each.
     pub threads: Vec<String>,
-    /// Whether no execution ends for certain: each was seen, and threads that had too many steps go round.
+    /// Whether this one does not end for certain: threads that have not ended wait for what the last writes do not have;
+    /// or no execution ends, each was seen, and threads that had too many steps go round.
     pub is_certain: bool,
 }
 
 impl Test {
-    /// The first execution that does not end, as one worker comes to them.
-    pub(super) fn first_endless(&self, model: Model, limits: Limits) -> Option<Vec<String>> {
+    /// The first execution that does not end, as one worker comes to them: of all, or of the deadlocks.
+    pub(super) fn first_endless(&self, model: Model, limits: Limits, is_deadlock: bool) -> Option<Vec<String>> {
         let mut exploration = Exploration::new(self.machine(limits, true), model);
         let mut clock = Clock::new(limits);
         let mut found = None;
         let _ = exploration.run(|run| {
-            let is_endless = matches!(run.ending(), Ending::Deadlock | Ending::Bounded);
+            let is_endless = run.ending() == Ending::Deadlock || !is_deadlock && run.ending() == Ending::Bounded;
             let (machine, graph) = run.parts();
             found = is_endless.then(|| self.told(machine, graph));
             if is_endless || clock.is_late() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

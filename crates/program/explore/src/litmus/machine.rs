@@ -185,6 +185,8 @@ pub(super) struct Machine<'a> {
     initial: &'a [Value],
     states: Vec<States>,
     limits: Bounds,
+    /// In a random run, by thread: after so many steps it goes on, though it has gone round.
+    woken: Vec<Option<u32>>,
 }
 
 /// What bounds an execution.
@@ -195,6 +197,8 @@ pub(super) struct Bounds {
     pub(super) chances: u32,
     /// Whether every execution is explored, each once.
     pub(super) exhaustive: bool,
+    /// Whether threads that may wait for ever are a deadlock.
+    pub(super) liveness: bool,
 }
 
 impl<'a> Machine<'a> {
@@ -216,7 +220,7 @@ impl<'a> Machine<'a> {
                 States { fed: Vec::new(), words }
             })
             .collect();
-        Self { threads, initial, states, limits }
+        Self { threads, initial, states, limits, woken: vec![None; threads.len()] }
     }
 
     /// Whether something could have happened once more without a reason.
@@ -239,6 +243,34 @@ impl<'a> Machine<'a> {
         let now = self.registers(thread, graph).to_vec();
         let states = self.states[thread as usize].words.chunks(now.len()).take(graph.len(thread) as usize);
         (1..).zip(states.rev()).find(|(_, state)| *state == now).map(|(steps, _)| steps)
+    }
+
+    /// How many of the last steps of a thread are a round of a loop that waits. It has brought the thread back to where
+    /// it was, with the same registers, and has changed nothing: it has only read, or written what was there. The
+    /// execution without these steps is another one, in which all others see the same values and know no more. So
+    /// nothing is lost if such a round is never gone twice.
+    fn idle_round(&mut self, thread: u32, graph: &Graph) -> Option<u32> {
+        let size = self.registers(thread, graph).len();
+        let words = &self.states[thread as usize].words;
+        let len = graph.len(thread);
+        let state = |index: u32| &words[index as usize * size..][..size];
+        for start in (0..len).rev() {
+            let is_idle = match graph.step(thread, start) {
+                Step::Read { .. } | Step::Fence(_) => true,
+                Step::Rmw { .. } => {
+                    graph.written(thread, start).is_none_or(|written| written == graph.value(thread, start))
+                }
+                Step::Choice(_) => graph.value(thread, start) == 0,
+                _ => false,
+            };
+            if !is_idle {
+                return None;
+            }
+            if state(start) == state(len) {
+                return Some(len - start);
+            }
+        }
+        None
     }
 
     /// Whether every thread that has not finished and does not wait goes round.
@@ -360,10 +392,29 @@ impl Program for Machine<'_> {
 
     fn next(&mut self, thread: u32, graph: &Graph) -> Next {
         let (max_steps, threads) = (self.limits.steps, self.threads);
-        match step(&threads[thread as usize], self.registers(thread, graph)) {
-            Next::Step(_) if graph.len(thread) >= max_steps => Next::Bounded,
-            next => next,
+        let next = step(&threads[thread as usize], self.registers(thread, graph));
+        if !matches!(next, Next::Step(_)) {
+            return next;
         }
+        if self.woken[thread as usize] != Some(graph.len(thread))
+            && let Some(steps) = self.idle_round(thread, graph)
+        {
+            return Next::Spins(steps);
+        }
+        if graph.len(thread) >= max_steps { Next::Bounded } else { next }
+    }
+
+    fn rewound(&mut self) -> bool {
+        self.woken.fill(None);
+        false
+    }
+
+    fn wake(&mut self, thread: u32, graph: &Graph) {
+        self.woken[thread as usize] = Some(graph.len(thread));
+    }
+
+    fn asks_for_liveness(&self) -> bool {
+        self.limits.liveness
     }
 }
 

@@ -256,11 +256,15 @@ pub struct Limits {
     /// How often a weak compare-exchange may fail without a reason: at each place in the code of a thread, in an
     /// execution. With 0 it is a strong one.
     pub spurious_failures: u32,
+    /// Whether to look for threads that wait for ever although each has its turn, and although others may end: the last
+    /// writes do not have the values that they wait for. They are deadlocks, and the [report](Report::endless) shows
+    /// the first.
+    pub liveness: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { steps: 100, deadline: None, workers: 1, witnesses: false, spurious_failures: 1 }
+        Self { steps: 100, deadline: None, workers: 1, witnesses: false, spurious_failures: 1, liveness: false }
     }
 }
 
@@ -291,7 +295,7 @@ pub struct Report {
     /// Whether a weak compare-exchange could have failed without a reason once more than [it
     /// may](Limits::spurious_failures).
     pub could_fail_more: bool,
-    /// If no execution ends: one that does not.
+    /// If no execution ends, or if [asked for](Limits::liveness): one that does not.
     pub endless: Option<Endless>,
     quantifier: Quantifier,
 }
@@ -501,16 +505,19 @@ impl Test {
         Ok(Report { endless: self.endless(model, limits, counts, false), ..self.report(states, counts, false) })
     }
 
-    /// An execution that does not end, if none does.
+    /// An execution that does not end: if none does, or if one was asked for.
     fn endless(&self, model: Model, limits: Limits, counts: Counts, is_certain: bool) -> Option<Endless> {
-        let has_endless = counts.deadlocks + counts.bounded > 0 && counts.executions + counts.failed == 0;
-        let threads = has_endless.then(|| self.first_endless(model, limits)).flatten()?;
-        Some(Endless { threads, is_certain })
+        let never_ends = counts.deadlocks + counts.bounded > 0 && counts.executions + counts.failed == 0;
+        // Whatever others do, such an execution does not end.
+        let is_found = limits.liveness && counts.deadlocks > 0;
+        let threads = (never_ends || is_found).then(|| self.first_endless(model, limits, is_found)).flatten()?;
+        Some(Endless { threads, is_certain: is_certain || is_found })
     }
 
     /// The test as a program.
     fn machine(&self, limits: Limits, exhaustive: bool) -> Machine<'_> {
-        let bounds = Bounds { steps: limits.steps, chances: limits.spurious_failures, exhaustive };
+        let Limits { steps, spurious_failures: chances, liveness, .. } = limits;
+        let bounds = Bounds { steps, chances, exhaustive, liveness };
         Machine::new(&self.threads, &self.initial, bounds)
     }
 

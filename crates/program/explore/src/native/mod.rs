@@ -31,6 +31,7 @@ mod runtime;
 pub mod sync;
 pub mod thread;
 mod titles;
+mod trial;
 mod visit;
 mod workers;
 
@@ -50,6 +51,7 @@ use place::Kind;
 use replay::{Lessons, Native};
 
 pub use object::{Broken, Called, Calls, Clients, Object, ObjectVerdict, clients, object};
+pub use trial::Trial;
 
 /// Explores every execution of the code under `c20`. Panics if one of them has a finding: a panic, a data race or a
 /// deadlock.
@@ -104,6 +106,9 @@ pub struct Builder {
     pub spurious_wakes: u32,
     /// How often the time of a wait may run out, counted in the same way; 1 at first. With 0 it never does.
     pub timeouts: u32,
+    /// Whether an execution is a deadlock, too, if its threads could go on by reading old values and need not: the last
+    /// writes do not have what they wait for, so a fair scheduler does not end it. True at first.
+    pub liveness: bool,
     /// When to stop at the latest.
     pub deadline: Option<Instant>,
 }
@@ -121,6 +126,7 @@ impl Default for Builder {
             spurious_failures: 1,
             spurious_wakes: 1,
             timeouts: 1,
+            liveness: true,
             deadline: None,
         }
     }

@@ -79,6 +79,10 @@ impl Program for Worker {
             self.share = native.share();
         }
     }
+
+    fn asks_for_liveness(&self) -> bool {
+        self.builder.liveness
+    }
 }
 
 /// What a worker has heard.

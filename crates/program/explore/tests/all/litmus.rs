@@ -218,11 +218,13 @@ fn loops_that_keep_what_they_read_are_awaits() {
         let report = explored(&test(code), Model::C20);
         assert!(report.is_complete && report.is_reachable() && report.counts.executions == 2, "{code}: {report:?}");
     }
-    for code in
-        ["do { s = r; r = atomic_load(x); } while (r == 0);", "do { s += 1; r = atomic_load(x); } while (r == 0);"]
-    {
+    // These are unrolled, as long as a round changes a register.
+    for (code, is_complete) in [
+        ("do { s = r; r = atomic_load(x); } while (r == 0);", true),
+        ("do { s += 1; r = atomic_load(x); } while (r == 0);", false),
+    ] {
         let report = explored(&test(code), Model::C20);
-        assert!(!report.is_complete, "{code}: {report:?}");
+        assert!(report.is_complete == is_complete && report.counts.executions > 2, "{code}: {report:?}");
     }
 }
 

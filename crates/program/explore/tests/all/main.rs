@@ -1,5 +1,6 @@
 //! All tests of `explore` that need no process of their own, as one program: it is linked once.
 
+mod checked;
 mod common;
 mod counts;
 mod endless;
@@ -7,6 +8,7 @@ mod execution;
 mod integers;
 mod litmus;
 mod litmus_forms;
+mod liveness;
 mod loom;
 mod native;
 mod outside;

@@ -8,6 +8,7 @@ use history::Execution;
 use history::execution::{Event, EventId, Kind};
 use model::{Edge, Model, Node};
 use order::{Hop, path};
+use rustc_hash::FxHashMap;
 
 use super::coherence::{acquires, releases};
 
@@ -31,7 +32,7 @@ struct Through {
 
 /// A shortest path by which `from` happens before `to`, if it does.
 pub(super) fn happens_before(execution: &Execution, model: Model, from: EventId, to: EventId) -> Option<Vec<Edge>> {
-    let mut synchronised = Synchronised::new(execution);
+    let mut synchronised = Synchronised::new(execution, model);
     let hops = path(
         execution.starts(),
         |event| execution.thread(EventId(event)).index(),
@@ -41,7 +42,7 @@ pub(super) fn happens_before(execution: &Execution, model: Model, from: EventId,
             let source = execution.event(EventId(event)).source;
             match model {
                 Model::Relaxed => {}
-                Model::Rc20 => synchronised.edges_into(event, edges),
+                Model::Rc20 | Model::Rc11 => synchronised.edges_into(event, edges),
                 _ if source.is_event() => edges.push((source.0, Through { write: source.0, read: event })),
                 _ => {}
             }
@@ -50,7 +51,7 @@ pub(super) fn happens_before(execution: &Execution, model: Model, from: EventId,
     let node = |event| node(execution, EventId(event));
     let edge = |hop: &Hop<Through>| match *hop {
         Hop::Chain(from, to) => Edge::Po(node(from), node(to)),
-        Hop::Edge(from, to, Through { write, read }) if model == Model::Rc20 => {
+        Hop::Edge(from, to, Through { write, read }) if matches!(model, Model::Rc20 | Model::Rc11) => {
             Edge::Sw { release: node(from), write: node(write), read: node(read), acquire: node(to) }
         }
         Hop::Edge(from, to, _) => Edge::Rf(node(from), node(to)),
@@ -58,29 +59,49 @@ pub(super) fn happens_before(execution: &Execution, model: Model, from: EventId,
     Some(hops.iter().map(edge).collect())
 }
 
-/// The `sw` edges of `rc20`. The releases that a write carries are listed once only: the read that asks first is the
-/// nearest to the target.
+/// By event, if it writes: the last event of its thread whose past it publishes, or [`EventId::NONE`]. That is the
+/// write itself if it releases, or the last release fence. With `longer` release sequences, as RC11 has them, it can
+/// also be an earlier release of the location.
+pub(super) fn publishers(execution: &Execution, longer: bool) -> Vec<EventId> {
+    let mut publishers = vec![EventId::NONE; execution.len()];
+    let mut releases_of = FxHashMap::default();
+    for thread in 0..execution.thread_count() {
+        let mut fence = None;
+        releases_of.clear();
+        for at in execution.starts()[thread]..execution.starts()[thread + 1] {
+            let event = execution.event(EventId(at));
+            let is_fence = event.kind == Kind::Fence;
+            let is_release = releases(event.order, is_fence);
+            if is_fence && is_release {
+                fence = Some(at);
+            } else if event.kind.writes() {
+                if longer && is_release {
+                    releases_of.insert(event.location, at);
+                }
+                let earlier = fence.max(releases_of.get(&event.location).copied());
+                let last = if is_release { Some(at) } else { earlier };
+                publishers[at as usize] = last.map_or(EventId::NONE, EventId);
+            }
+        }
+    }
+    publishers
+}
+
+/// The `sw` edges of `rc20` or `rc11`. The releases that a write carries are listed once only: the read that asks first
+/// is the nearest to the target.
 struct Synchronised<'a> {
     execution: &'a Execution,
     followed: Vec<bool>,
-    /// By event: the last release fence of its thread up to it.
-    fences: Vec<u32>,
+    publishers: Vec<EventId>,
 }
 
 impl<'a> Synchronised<'a> {
-    fn new(execution: &'a Execution) -> Self {
-        let mut fences = vec![EventId::NONE.0; execution.len()];
-        for thread in 0..execution.thread_count() {
-            let mut last = EventId::NONE.0;
-            for at in execution.starts()[thread]..execution.starts()[thread + 1] {
-                let event = execution.events()[at as usize];
-                if event.kind == Kind::Fence && releases(event.order, true) {
-                    last = at;
-                }
-                fences[at as usize] = last;
-            }
-        }
-        Self { execution, followed: vec![false; execution.len()], fences }
+    fn new(execution: &'a Execution, model: Model) -> Self {
+        let publishers = match model {
+            Model::Rc20 | Model::Rc11 => publishers(execution, model == Model::Rc11),
+            _ => Vec::new(),
+        };
+        Self { execution, followed: vec![false; execution.len()], publishers }
     }
 
     fn event(&self, at: u32) -> Event {
@@ -111,11 +132,9 @@ impl<'a> Synchronised<'a> {
         let mut source = self.event(read).source;
         while source.is_event() && !std::mem::replace(&mut self.followed[source.index()], true) {
             let event = self.event(source.0);
-            let fence = self.fences[source.index()];
-            if releases(event.order, false) {
-                edges.push((source.0, Through { write: source.0, read }));
-            } else if fence != EventId::NONE.0 {
-                edges.push((fence, Through { write: source.0, read }));
+            let publisher = self.publishers[source.index()];
+            if publisher.is_event() {
+                edges.push((publisher.0, Through { write: source.0, read }));
             }
             if event.kind != Kind::Rmw {
                 break;

@@ -52,7 +52,7 @@ struct Work<'f, 'a> {
     frame: &'f OnceCell<Frame<'a>>,
     /// The tactics on that frame, once the frame exists.
     orders: Option<StoreOrders<'f>>,
-    /// The search of `c20`.
+    /// The search of `c20` and `rc11`.
     psc: PscSearch<'f>,
 }
 
@@ -151,7 +151,9 @@ impl<'a> Checker<'a> {
                 let answer = causal::decide(model, execution, witness, &limits, &mut self.causality);
                 conclude(tactic, answer, witness)
             }
-            Family::C11 if model == Model::C20 => work.psc.attempt(tactic, execution, &self.options, work.steps),
+            Family::C11 if matches!(model, Model::C20 | Model::Rc11) => {
+                work.psc.attempt(tactic, model, execution, &self.options, work.steps)
+            }
             Family::C11 => self.by_c11(tactic, model, work.steps),
             Family::StoreBuffers if tactic == Tactic::Views => {
                 conclude(tactic, tso::weak_causal(execution, &self.options.budget), witness)

@@ -96,7 +96,7 @@ pub const fn tactics(model: Model) -> &'static [Tactic] {
         Model::Cm => &[ReadsFrom, Recorded, SC, Components, Views],
         Model::Ccm => &[ReadsFrom, Recorded, SC, Components, Run, WSC, CCV, Views],
         Model::Rc20 | Model::Ra => &[ReadsFrom, Recorded, SC, Components, ClocksChains],
-        Model::C20 => &[ReadsFrom, Recorded, SC, Components, ClocksChains, Search],
+        Model::C20 | Model::Rc11 => &[ReadsFrom, Recorded, SC, Components, ClocksChains, Search],
         Model::Sra => &[ReadsFrom, Recorded, SC, Components, Clocks, Search],
         Model::Wpso => &[ReadsFrom, Recorded, SC, Components, Coherence, Run, Windows, WTSO, Saturation],
         Model::Pso => &[ReadsFrom, Recorded, SC, Components, Coherence, Run, Windows, WTSO, Saturation, Search, TSO],
@@ -223,7 +223,8 @@ impl Tactic {
             Self::Saturation => "the model is a weak one, or that order has a cycle, or nothing had to be chosen",
             Self::Clocks => "the model is not sra, or there are no read-modify-writes",
             Self::ClocksChains => {
-                "the model is not c20, or nothing is sequentially consistent, or rc20 fails without that"
+                "the model is not c20 or rc11, or nothing is sequentially consistent and no release sequence is longer, or \
+                 rc20 fails without that"
             }
             Self::Search | Self::Views | Self::Chains | Self::ConstraintGraph => ALWAYS,
         })

@@ -1,4 +1,5 @@
-//! `c20` against the oracle, where many events are sequentially consistent, and every certificate against the verifier.
+//! `c20` and `rc11` against the oracle, where many events are sequentially consistent, and every certificate against the
+//! verifier.
 
 use history::MemoryOrder::{Acquire, AcquireRelease, Relaxed, Release, SequentiallyConsistent};
 use history::execution::{Event, Kind};
@@ -38,10 +39,10 @@ fn made_sequential(execution: &Execution, percent: u8, random: &mut SplitMix64) 
 }
 
 /// The verdict, whose certificate was verified, and whether it took lemmas.
-fn verified(execution: &Execution, case: u64) -> (bool, bool) {
+fn verified(model: Model, execution: &Execution, case: u64) -> (bool, bool) {
     let history = to_history(execution);
-    let decision = check(Model::C20, execution, &Options { witness: true, ..Options::default() });
-    let certificate = Certificate::new(0, &history, Model::C20, &decision).expect("every verdict has a certificate");
+    let decision = check(model, execution, &Options { witness: true, ..Options::default() });
+    let certificate = Certificate::new(0, &history, model, &decision).expect("every verdict has a certificate");
     if let Err(refusal) = verify(&certificate, &history) {
         panic!("case {case}: refused: {refusal}\n{certificate:?}\n{}", show(execution));
     }
@@ -52,8 +53,9 @@ fn verified(execution: &Execution, case: u64) -> (bool, bool) {
 }
 
 /// A small execution in which every read reads any write of its location. Most of the programs are rings, as the litmus
-/// tests are: each thread accesses its own location and then that of its neighbour, some with a fence between.
-fn any_sources(case: u64, random: &mut SplitMix64) -> Execution {
+/// tests are: each thread accesses its own location and then that of its neighbour, some with a fence between. With
+/// `sequences`, many writes are followed by another one of their thread and location.
+fn any_sources(case: u64, sequences: bool, random: &mut SplitMix64) -> Execution {
     let threads = random.between(2, 4);
     let is_ring = random.percent(75);
     let locations = if is_ring { threads } else { random.between(1, threads) };
@@ -90,6 +92,14 @@ fn any_sources(case: u64, random: &mut SplitMix64) -> Execution {
             if kind.writes() {
                 writes[location as usize].push(event);
             }
+            if sequences && kind.writes() && random.percent(50) {
+                let kind = random.pick(&[write, write, rmw]);
+                let later = builder.push_ordered(thread, kind, location, Relaxed);
+                if kind.reads() {
+                    reads.push((later, location));
+                }
+                writes[location as usize].push(later);
+            }
         }
     }
     for (read, location) in reads {
@@ -107,7 +117,7 @@ fn c20_agrees_with_the_oracle() {
     // Executions that `rc20` allows without sequentially consistent orders, and `c20` forbids.
     let mut forbidden = 0;
     for case in 0..cases(16_000) {
-        let execution = any_sources(case, &mut random);
+        let execution = any_sources(case, false, &mut random);
         let weak = execution.without_sequential_orders();
         let is_weak = check(Model::Rc20, &weak, &Options::default()).verdict == Verdict::Consistent;
         // Most of the others are no question of `psc`.
@@ -115,11 +125,36 @@ fn c20_agrees_with_the_oracle() {
             continue;
         }
         let allowed = oracle::allowed(oracle::Model::C20, &execution);
-        assert_eq!(verified(&execution, case).0, allowed, "case {case}:\n{}", show(&execution));
+        assert_eq!(verified(Model::C20, &execution, case).0, allowed, "case {case}:\n{}", show(&execution));
         seen[usize::from(allowed)] += 1;
         forbidden += u64::from(!allowed && is_weak);
     }
     assert!(seen.iter().all(|&count| count > cases(300)) && forbidden > cases(150), "{seen:?} {forbidden}");
+}
+
+/// The same for `rc11`. It differs where a release goes on over later writes.
+#[test]
+fn rc11_agrees_with_the_oracle() {
+    let mut random = SplitMix64::new(24);
+    let (mut seen, mut differ, mut without) = ([0; 2], 0, 0);
+    for case in 0..cases(16_000) {
+        let execution = any_sources(case, true, &mut random);
+        let weak = execution.without_sequential_orders();
+        let is_weak = check(Model::Rc20, &weak, &Options::default()).verdict == Verdict::Consistent;
+        if !is_weak && case % 8 > 0 {
+            continue;
+        }
+        let allowed = oracle::allowed(oracle::Model::Rc11, &execution);
+        assert_eq!(verified(Model::Rc11, &execution, case).0, allowed, "case {case}:\n{}", show(&execution));
+        seen[usize::from(allowed)] += 1;
+        if is_weak && !allowed {
+            // Where nothing is sequentially consistent, only release sequences tell the two apart.
+            differ += u64::from(check(Model::C20, &execution, &Options::default()).verdict == Verdict::Consistent);
+            without += u64::from(check(Model::Rc11, &weak, &Options::default()).verdict == Verdict::Violation);
+        }
+    }
+    let is_enough = seen.iter().all(|&count| count > cases(300)) && differ > cases(20) && without > cases(20);
+    assert!(is_enough, "{seen:?} {differ} {without}");
 }
 
 /// The same for executions that are nearly those of a machine with store buffers.
@@ -139,7 +174,7 @@ fn c20_agrees_with_the_oracle_on_runs() {
         };
         let execution = made_sequential(&small::execution(&shape, case), [30, 60, 95][case as usize % 3], &mut random);
         let allowed = oracle::allowed(oracle::Model::C20, &execution);
-        assert_eq!(verified(&execution, case).0, allowed, "case {case}:\n{}", show(&execution));
+        assert_eq!(verified(Model::C20, &execution, case).0, allowed, "case {case}:\n{}", show(&execution));
     }
 }
 
@@ -160,7 +195,7 @@ fn if_all_accesses_are_sequentially_consistent_it_is_sc() {
             perturb: (case % 3) as u32,
         };
         let execution = made_sequential(&small::execution(&shape, 1000 + case), 100, &mut random);
-        let (allowed, lemmas) = verified(&execution, case);
+        let (allowed, lemmas) = verified(Model::C20, &execution, case);
         let sc = check(Model::Sc, &execution, &Options::default()).verdict == Verdict::Consistent;
         assert_eq!(allowed, sc, "case {case}:\n{}", show(&execution));
         seen[usize::from(allowed)] += 1;
@@ -187,7 +222,9 @@ fn larger_executions_are_proved() {
         };
         let execution =
             made_sequential(&small::execution(&shape, 5000 + case), [20, 50, 80][case as usize / 2 % 3], &mut random);
-        let (allowed, _) = verified(&execution, case);
+        let (allowed, _) = verified(Model::C20, &execution, case);
+        let (is_rc11, _) = verified(Model::Rc11, &execution, case);
+        assert!(allowed || !is_rc11, "case {case}");
         let weak = execution.without_sequential_orders();
         let holds = |model| check(model, &weak, &Options::default()).verdict == Verdict::Consistent;
         assert!(holds(Model::Rc20) || !allowed, "case {case}");
@@ -214,7 +251,7 @@ fn runs_of_machines_with_sequential_accesses_are_allowed() {
             seed: case,
             ..MemoryConfig::default()
         };
-        let (allowed, _) = verified(&run(&config), case);
+        let (allowed, _) = verified(Model::C20, &run(&config), case);
         assert!(allowed || config.perturb > 0, "{config:?}");
         seen[usize::from(allowed)] += 1;
     }

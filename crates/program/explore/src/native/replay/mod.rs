@@ -169,6 +169,7 @@ pub(super) struct Native {
     is_stale: bool,
     max_threads: u32,
     max_spins: u32,
+    liveness: bool,
     finding: Option<Finding>,
     /// The steps that make the finding, if it is about some.
     shown: Vec<(u32, u32)>,
@@ -193,6 +194,7 @@ impl Native {
             is_stale: true,
             max_threads: builder.max_threads.unwrap_or(u32::MAX),
             max_spins: builder.max_spins,
+            liveness: builder.liveness,
             finding: None,
             shown: Vec::new(),
             lessons,
@@ -563,6 +565,10 @@ impl Program for Native {
     fn rewound(&mut self) -> bool {
         self.is_stale = true;
         true
+    }
+
+    fn asks_for_liveness(&self) -> bool {
+        self.liveness
     }
 
     fn wake(&mut self, thread: u32, graph: &Graph) {

@@ -47,7 +47,7 @@ fn is_acyclic(one: &Relation) -> bool {
 }
 
 /// An execution with initial writes, which are the first nodes: one for each location.
-pub(super) struct Execution {
+pub struct Execution {
     nodes: Vec<(Option<usize>, Option<Step>, Node)>,
     po: Relation,
     rf: Relation,
@@ -58,7 +58,7 @@ pub(super) struct Execution {
 const LOCATIONS: usize = 4;
 
 impl Execution {
-    pub(super) fn new(class: &Class, steps: &[Vec<Step>]) -> Self {
+    pub fn new(class: &Class, steps: &[Vec<Step>]) -> Self {
         let mut nodes: Vec<_> =
             (0..LOCATIONS).map(|_| (None, None, Node { source: Source::Nothing, read: 0, written: Some(0) })).collect();
         let mut number = BTreeMap::new();
@@ -170,7 +170,7 @@ impl Execution {
         closure(&union(&base, &sw))
     }
 
-    pub(super) fn has_race(&self, model: Model) -> bool {
+    pub fn has_race(&self, model: Model) -> bool {
         if !model.has_races() {
             return false;
         }
@@ -190,7 +190,7 @@ impl Execution {
     }
 
     /// The final memories of all modification orders that the model allows; none if there is no such order.
-    pub(super) fn memories(&self, model: Model, locations: u32) -> Option<BTreeSet<Vec<Value>>> {
+    pub fn memories(&self, model: Model, locations: u32) -> Option<BTreeSet<Vec<Value>>> {
         let causes = union(&union(&self.po, &self.rf), &self.forks);
         if !is_acyclic(&causes) {
             return None;
@@ -278,7 +278,7 @@ impl Execution {
         is_irreflexive(hb) && !updated_twice && !overwritten
     }
 
-    pub(super) fn is_allowed(&self, model: Model, hb: &Relation, mo: &Relation) -> bool {
+    pub fn is_allowed(&self, model: Model, hb: &Relation, mo: &Relation) -> bool {
         let rf = &self.rf;
         let fr = self.filter(&compose(&inverse(rf), mo), |one, two| one != two);
         let atomic = is_irreflexive(&compose(&fr, mo));

@@ -6,7 +6,7 @@
 
 #![allow(dead_code, reason = "each test uses a part of this")]
 
-mod axioms;
+pub mod axioms;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,6 +34,8 @@ pub enum Line {
     WaitRegister(u32, Order, usize, Value),
     /// Skips as many lines if the register is not this value.
     Unless(usize, Value, usize),
+    /// Goes back as many lines if the register is, or is not, this value.
+    Back(usize, bool, Value, usize),
     /// Stops for good if the register is not this value.
     Assume(usize, Value),
     Choice(usize, u32),
@@ -55,6 +57,15 @@ impl Code {
 
     /// What a thread does after it has had these values, one for each step.
     pub fn after(&self, thread: u32, values: &[Value], steps: &mut Vec<Step>) -> Next {
+        self.run(thread, values, steps).0
+    }
+
+    /// Where a thread is then, and its registers.
+    pub fn state(&self, thread: u32, values: &[Value]) -> (usize, Vec<Value>) {
+        self.run(thread, values, &mut Vec::new()).1
+    }
+
+    fn run(&self, thread: u32, values: &[Value], steps: &mut Vec<Step>) -> (Next, (usize, Vec<Value>)) {
         let lines = &self.threads[thread as usize];
         let (mut at, mut taken, mut registers) = (0, 0, vec![0; 8]);
         while at < lines.len() {
@@ -88,9 +99,15 @@ impl Code {
                     }
                     continue;
                 }
+                Line::Back(register, is_equal, value, back) => {
+                    if (registers[register] == value) == is_equal {
+                        at -= 1 + back;
+                    }
+                    continue;
+                }
                 Line::Assume(register, value) => {
                     if registers[register] != value {
-                        return Next::Stopped;
+                        return (Next::Stopped, (at, registers));
                     }
                     continue;
                 }
@@ -99,7 +116,7 @@ impl Code {
                 Line::Join(thread) => (Step::Join(thread), None),
             };
             if taken == values.len() {
-                return Next::Step(step);
+                return (Next::Step(step), (at, registers));
             }
             if let Some(register) = register {
                 registers[register] = values[taken];
@@ -107,7 +124,7 @@ impl Code {
             steps.push(step);
             taken += 1;
         }
-        Next::Finished
+        (Next::Finished, (at, registers))
     }
 }
 
@@ -219,7 +236,21 @@ fn class(code: &Code, graph: &Graph) -> Class {
 
 /// What brute force finds.
 pub fn enumerated(code: &Code, model: Model, locations: u32) -> Found {
-    let mut found = Found::default();
+    let mut has_race = false;
+    let (complete, deadlocks) = grown(code, |class, steps| {
+        let execution = Execution::new(class, steps);
+        let is_allowed = execution.memories(model, locations).is_some();
+        has_race |= is_allowed && execution.has_race(model);
+        is_allowed
+    });
+    let memories = |class: &Class| Execution::new(class, &steps(code, class).0).memories(model, locations).unwrap();
+    let memories = complete.iter().map(|class| (class.clone(), memories(class))).collect();
+    Found { complete, deadlocks, memories, has_race }
+}
+
+/// The complete classes and the deadlocks that come of adding events as long as the graphs are allowed.
+pub fn grown(code: &Code, mut allows: impl FnMut(&Class, &[Vec<Step>]) -> bool) -> (BTreeSet<Class>, BTreeSet<Class>) {
+    let (mut complete, mut deadlocks) = (BTreeSet::new(), BTreeSet::new());
     let mut seen: BTreeSet<Class> = BTreeSet::new();
     let mut work: Vec<Class> = vec![vec![Vec::new(); code.threads.len()]];
     while let Some(class) = work.pop() {
@@ -250,10 +281,8 @@ pub fn enumerated(code: &Code, model: Model, locations: u32) -> Found {
                 }
                 let mut steps = steps.clone();
                 steps[thread].push(step);
-                let execution = Execution::new(&larger, &steps);
-                if execution.memories(model, locations).is_some() {
+                if allows(&larger, &steps) {
                     is_leaf = false;
-                    found.has_race |= execution.has_race(model);
                     seen.insert(larger.clone());
                     work.push(larger);
                 }
@@ -261,15 +290,13 @@ pub fn enumerated(code: &Code, model: Model, locations: u32) -> Found {
         }
         if is_leaf {
             if nexts.iter().all(|&next| next == Next::Finished) {
-                let memories = Execution::new(&class, &steps).memories(model, locations).unwrap();
-                found.memories.insert(class.clone(), memories);
-                found.complete.insert(class);
+                complete.insert(class);
             } else if !is_stopped {
-                found.deadlocks.insert(class);
+                deadlocks.insert(class);
             }
         }
     }
-    found
+    (complete, deadlocks)
 }
 
 /// By thread: its steps, and what it does next.

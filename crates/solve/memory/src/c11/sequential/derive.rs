@@ -297,10 +297,14 @@ impl<'c, 'b, 'a> Draft<'c, 'b, 'a> {
         step
     }
 
-    fn fact(&mut self, Fact { before, after }: Fact, from: Node, to: Node) -> u32 {
+    fn fact(&mut self, fact: Fact, from: Node, to: Node) -> u32 {
+        self.coherence(fact, self.write(from), self.write(to))
+    }
+
+    fn coherence(&mut self, Fact { before, after }: Fact, from: Named, to: Named) -> u32 {
         let rule = Rule::Coherence { before: self.named(before), after: self.named(after) };
         let path = happens(&self.certifier.nodes.steps, before, after);
-        self.push(rule, self.write(from), self.write(to), path)
+        self.push(rule, from, to, path)
     }
 
     /// A path from what a read reads, if this is a write, or from the initial write, to a write.
@@ -401,6 +405,10 @@ impl<'c, 'b, 'a> Draft<'c, 'b, 'a> {
         let nodes = self.certifier.nodes;
         let initial = Named::Init(LocationId(nodes.location(edge.from) as u32));
         let opposite = vec![Edge::Po(initial, self.write(edge.from))];
+        if let Reason::Fact(fact) = Reason::of(edge) {
+            let fact = self.coherence(nodes.facts[fact as usize], self.write(edge.from), initial);
+            return [vec![Edge::Derived(fact)], opposite].concat();
+        }
         self.way_round(edge, path, opposite)
     }
 }

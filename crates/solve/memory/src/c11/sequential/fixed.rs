@@ -19,7 +19,7 @@ use super::super::happens::happens_before;
 use super::nodes::Nodes;
 use super::steps::{NONE, Steps};
 use history::execution::EventId;
-use model::{Model, Node};
+use model::Node;
 use order::Rows;
 
 /// The edges into each event, by its node, each from another thread.
@@ -140,7 +140,7 @@ pub(super) fn happens(steps: &Steps, from: u32, to: u32) -> Vec<Edge> {
     if from == to {
         return Vec::new();
     }
-    let path = happens_before(&steps.execution, Model::Rc20, EventId(from), EventId(to));
+    let path = happens_before(&steps.execution, steps.model, EventId(from), EventId(to));
     path.unwrap_or_else(|| unreachable!("the one happens before the other"))
 }
 

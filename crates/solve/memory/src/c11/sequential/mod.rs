@@ -12,6 +12,9 @@
 //! release sequences of `rc20`.) Whether there is one is NP-hard: if all accesses are sequentially consistent it is
 //! `sc`.
 //!
+//! `rc11` is the same with RC11's release sequences, which go on over later writes of the releasing thread. So it is
+//! stronger: `rc20` must allow the execution, too. Where there are such writes, their coherence is decided here.
+//!
 //! The engine is the one of store orders ([`crate::store`]), for two kinds of nodes: `psc` orders events, and each
 //! modification order its writes. They are saturated together, and what is open is searched.
 //!
@@ -40,6 +43,7 @@ use history::{Execution, OperationId};
 use model::{Evidence, GaveUp, Model, Verdict};
 use search::Ending;
 
+use super::happens::publishers;
 use super::{Checker, without_sequential_accesses};
 use crate::{Attempt, Options, Tactic, consistent, violation};
 use derive::Certifier;
@@ -66,17 +70,26 @@ impl<'f> PscSearch<'f> {
         Self { base, weak: None, search: None, taken: 0 }
     }
 
-    /// Decides `c20`. It is `rc20` of the same execution [without](Execution::without_sequential_orders) sequentially
-    /// consistent orders, and then a question about these. Only the tactic [`Tactic::Search`] answers the latter.
-    /// It ends with [`GaveUp::Steps`] once it has taken so many steps, and may be continued.
-    pub(crate) fn attempt(&mut self, tactic: Tactic, execution: &Execution, options: &Options, steps: u64) -> Attempt {
+    /// Decides `c20` or `rc11`. It is `rc20` of the same execution [without](Execution::without_sequential_orders)
+    /// sequentially consistent orders, and then a question about these, and about longer release sequences. Only the
+    /// tactic [`Tactic::Search`] answers the latter. It ends with [`GaveUp::Steps`] once it has taken so many steps, and
+    /// may be continued.
+    pub(crate) fn attempt(
+        &mut self,
+        tactic: Tactic,
+        model: Model,
+        execution: &Execution,
+        options: &Options,
+        steps: u64,
+    ) -> Attempt {
         if self.weak.is_none() && self.search.is_none() {
-            let is_sequential = without_sequential_accesses(execution).is_err();
             let weak = execution.without_sequential_orders();
-            let inner = Options { witness: options.witness && !is_sequential, ..options.clone() };
+            let has_more = without_sequential_accesses(execution).is_err()
+                || model == Model::Rc11 && publishers(&weak, true) != publishers(&weak, false);
+            let inner = Options { witness: options.witness && !has_more, ..options.clone() };
             let decision = Checker::new().check(Model::Rc20, tactic.name(), &weak, &inner, steps)?;
             let is_allowed = decision.as_ref().is_some_and(|decision| decision.verdict == Verdict::Consistent);
-            if !is_allowed || !is_sequential {
+            if !is_allowed || !has_more {
                 return Ok(decision);
             }
             self.weak = Some(weak);
@@ -85,7 +98,7 @@ impl<'f> PscSearch<'f> {
             return Ok(None);
         }
         if let Some(weak) = self.weak.take()
-            && let Some(evidence) = self.begin(execution, weak, options)?
+            && let Some(evidence) = self.begin(model, execution, weak, options)?
         {
             return Ok(Some(violation(tactic.name(), evidence)));
         }
@@ -106,6 +119,7 @@ impl<'f> PscSearch<'f> {
     /// Saturates. Returns the evidence of a contradiction.
     fn begin(
         &mut self,
+        model: Model,
         original: &Execution,
         execution: Execution,
         options: &Options,
@@ -119,7 +133,8 @@ impl<'f> PscSearch<'f> {
         if count >= (Reason::MOST / 2) as usize {
             return Err(GaveUp::Events { most: (Reason::MOST / 2) as usize });
         }
-        let nodes = Steps::new(original, execution).and_then(Nodes::new);
+        let happens = if model == Model::Rc11 { model } else { Model::Rc20 };
+        let nodes = Steps::new(original, execution, happens).and_then(Nodes::new);
         let Some(nodes) = nodes else { unreachable!("rc20 allows the execution") };
         let base = self.base.get_or_init(|| Base::new(nodes));
         let mut rules = PscRules::new(&base.nodes);

@@ -78,7 +78,7 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    /// None if `rc20` forbids the execution: two rmws read one write, or a write comes before the initial one.
+    /// None if two rmws read one write: `rc20` forbids that.
     pub(super) fn new(steps: Steps) -> Option<Self> {
         let (execution, count) = (&steps.execution, steps.execution.len() as u32);
         let (threads, locations) = (execution.thread_count(), execution.location_count());
@@ -131,7 +131,7 @@ impl Nodes {
             }
         }
         nodes.find_ports();
-        nodes.find_facts()?;
+        nodes.find_facts();
         Some(nodes)
     }
 
@@ -304,7 +304,7 @@ impl Nodes {
 
     /// For each access the last access of each thread that happens before it, unless the last access of its own thread
     /// knows of that one, too.
-    fn find_facts(&mut self) -> Option<()> {
+    fn find_facts(&mut self) {
         let steps = &self.steps;
         let mut facts = Vec::new();
         let (mut into, mut from) = (Vec::new(), Vec::new());
@@ -315,13 +315,12 @@ impl Nodes {
             for before in own.into_iter().chain(steps.before.of(after as usize).iter().copied().filter(news)) {
                 let value = self.value(before);
                 let Some(first) = self.write(value).filter(|_| value != target) else { continue };
-                let second = self.write(target)?;
-                let [one, two] = [first, second].map(|node| steps.places[self.event_of[node as usize] as usize]);
+                let second = self.write(target);
+                let place = |node: Node| steps.places[self.event_of[node as usize] as usize];
                 let fact = facts.len() as u32;
-                if one < two {
-                    into.push((second as usize, fact));
-                } else {
-                    from.push((first as usize, fact));
+                match second.filter(|&second| place(first) < place(second)) {
+                    Some(second) => into.push((second as usize, fact)),
+                    None => from.push((first as usize, fact)),
                 }
                 facts.push(Fact { before, after });
             }
@@ -329,12 +328,11 @@ impl Nodes {
         self.facts = facts;
         self.facts_into = Rows::new(self.event_of.len(), into.iter().copied());
         self.facts_from = Rows::new(self.event_of.len(), from.iter().copied());
-        Some(())
     }
 
-    /// The two writes of a fact.
+    /// The two writes of a fact. The second is [`NONE`] if it is the initial write, which cannot be.
     pub(super) fn pair(&self, fact: u32) -> (Node, Node) {
         let Fact { before, after } = self.facts[fact as usize];
-        (self.value(before) + self.events, self.target(after) + self.events)
+        (self.value(before) + self.events, self.write(self.target(after)).unwrap_or(NONE))
     }
 }

@@ -7,9 +7,11 @@
 use history::Execution;
 use history::MemoryOrder::SequentiallyConsistent;
 use history::execution::{EventId, Kind};
+use model::Model;
 use order::Rows;
 
-use super::super::coherence::{acquires, releases};
+use super::super::coherence::acquires;
+use super::super::happens::publishers;
 
 /// No event.
 pub(super) const NONE: u32 = u32::MAX;
@@ -38,11 +40,15 @@ pub(super) struct Steps {
     pub(super) before: Rows,
     /// By location: its accesses.
     pub(super) accesses: Rows,
+    /// By event: whose past it [publishes](publishers).
+    publishers: Vec<EventId>,
+    /// `rc20` or `rc11`: the model whose happens-before this is.
+    pub(super) model: Model,
 }
 
 impl Steps {
-    /// None if `po u rf` has a cycle.
-    pub(super) fn new(original: &Execution, execution: Execution) -> Option<Self> {
+    /// None if `po u rf` has a cycle. The model is the one whose happens-before counts: `rc20` or `rc11`.
+    pub(super) fn new(original: &Execution, execution: Execution, model: Model) -> Option<Self> {
         let count = execution.len();
         let is_sequential: Vec<bool> =
             original.events().iter().map(|event| event.order == SequentiallyConsistent).collect();
@@ -52,6 +58,7 @@ impl Steps {
         let location = |at: u32| execution.events()[at as usize].location.index();
         let accesses = (0..count as u32).filter(is_access).map(|at| (location(at), at));
         let accesses = Rows::new(execution.location_count(), accesses);
+        let publishers = publishers(&execution, model == Model::Rc11);
         let mut steps = Self {
             execution,
             is_sequential,
@@ -64,6 +71,8 @@ impl Steps {
             previous: vec![NONE; count],
             before: Rows::default(),
             accesses,
+            publishers,
+            model,
         };
         steps.find_line()?;
         steps.find_clocks();
@@ -150,8 +159,7 @@ impl Steps {
         let mut clocks = Clocks { threads, entries: vec![0; 2 * count * threads] };
         let read_rows = if self.has_fences { 2 * count } else { 0 };
         let mut reads = Clocks { threads, entries: vec![0; read_rows * threads] };
-        // By thread: the last release fence; what was read since the last acquire fence.
-        let mut released = vec![NONE; threads];
+        // By thread: what was read since the last acquire fence.
         let mut pending: Vec<Vec<u32>> = vec![Vec::new(); threads];
         for &at in &self.line {
             let (row, carrier) = (at as usize, count + at as usize);
@@ -181,15 +189,12 @@ impl Steps {
             if let Some(source) = source.filter(|_| self.has_fences) {
                 reads.join_from(&clocks, source.index(), row);
             }
-            if event.kind == Kind::Fence && releases(event.order, true) {
-                released[thread] = at;
-            }
             if event.kind.writes() {
-                let release = if releases(event.order, false) { at } else { released[thread] };
+                let publisher = self.publishers[row];
                 let both = if self.has_fences { &mut [&mut clocks, &mut reads][..] } else { &mut [&mut clocks][..] };
                 for clocks in both {
-                    if release != NONE {
-                        clocks.join(release as usize, carrier);
+                    if publisher.is_event() {
+                        clocks.join(publisher.index(), carrier);
                     }
                     if let Some(source) = source {
                         clocks.join(count + source.index(), carrier);
