@@ -20,6 +20,7 @@ const SERVICE: &str = "As a service (docs/monitor.md)";
 /// more. The command prints one line for each history, with its verdict: a violation at once, `consistent` at the end.
 #[derive(Clone, Args)]
 #[command(after_long_help = monitor_help())]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Monitor {
     /// The model. Without this flag: `linearizable` for a stream with calls and returns, `serializable` for
     /// transactions

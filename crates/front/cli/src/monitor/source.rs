@@ -63,7 +63,7 @@ pub(super) enum Piece {
 /// The options for reading the stream. The extension of a file stands for its format.
 pub(super) fn options(flags: &Monitor) -> ReadOptions {
     let options = flags.reading.options(&Budget::UNLIMITED, None);
-    let named = if !flags.listen.is_empty() { None } else { Format::from_path(&flags.file) };
+    let named = if flags.listen.is_empty() { Format::from_path(&flags.file) } else { None };
     ReadOptions { format: options.format.or(named), ..options }
 }
 
@@ -218,15 +218,15 @@ impl Lines {
                 }
                 let mut lines = std::mem::replace(&mut self.begun, rest);
                 lines.append(&mut piece);
-                return Piece::Lines(lines);
+                Piece::Lines(lines)
             }
             None if self.begun.len() + piece.len() > self.longest => {
-                return Piece::Failed(format!("a line longer than {} MiB (--longest-line)", self.longest >> 20));
+                Piece::Failed(format!("a line longer than {} MiB (--longest-line)", self.longest >> 20))
             }
             // Who waits for a whole line may have something else to do first.
             None => {
                 self.begun.append(&mut piece);
-                return Piece::Nothing;
+                Piece::Nothing
             }
         }
     }

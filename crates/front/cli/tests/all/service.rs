@@ -80,7 +80,7 @@ impl Service {
     }
 
     /// A number of `/metrics`.
-    fn number(&self, name: &str) -> f64 {
+    fn number(&self, name: &str) -> u64 {
         let (_, text) = self.get("/metrics");
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         line.unwrap_or_else(|| panic!("{name} in {text}")).parse().unwrap()
@@ -231,7 +231,7 @@ fn missing_lines_bad_names_and_a_taken_name_are_refused() {
     refused("b", "another client has the name b now");
     first.send("[0] w x 2\n");
     first.until("received", 3);
-    assert!(service.number("seriatim_refused_total") >= 4.0);
+    assert!(service.number("seriatim_refused_total") >= 4);
     // A second service must not write the same files.
     let second = seriatim(["monitor", "--model", "ra", "--listen", "0", "--checkpoint", &files.path("state")]);
     assert!(second.status == 2 && second.err.contains("another process is using this state"), "{second:?}");
@@ -267,7 +267,7 @@ fn a_line_without_end_and_junk_end_their_client_only() {
     let sent = (0..1024).take_while(|_| endless.stream.write_all(&piece).is_ok()).count();
     assert!(sent < 64, "{sent} MiB were taken");
     let memory = service.number("seriatim_memory_bytes");
-    assert!(memory < f64::from(200 << 20), "{memory}");
+    assert!(memory < 200 << 20, "{memory}");
     let mut junk = TcpStream::connect(&address).unwrap();
     let mut random = workload::random::SplitMix64::new(7);
     let bytes: Vec<u8> = (0..100_000).map(|_| random.next() as u8).collect();
@@ -350,7 +350,7 @@ fn a_signal_saves_the_streams_and_they_go_on() {
     named.until("received", 2);
     let mut nameless = TcpStream::connect(&service.addresses[0]).unwrap();
     nameless.write_all(GOOD.as_bytes()).unwrap();
-    wait_until("the lines", || service.number("seriatim_lines_total") >= 4.0);
+    wait_until("the lines", || service.number("seriatim_lines_total") >= 4);
     // The last answer acknowledges what the last checkpoint holds.
     let stopping = std::thread::spawn(move || service.stop());
     named.until("acknowledged", 2);
@@ -419,11 +419,11 @@ fn if_checkpoints_fail_nothing_is_acknowledged_until_they_succeed_again() {
     let asked = seriatim(["monitor", "--health", &service.metrics]);
     assert!(asked.status == 2 && asked.err.contains("the checkpoint cannot be written"), "{asked:?}");
     assert!(service.get("/healthz").0.starts_with("HTTP/1.1 200 "));
-    assert!(service.number("seriatim_checkpoint_failures_total") >= 1.0);
+    assert!(service.number("seriatim_checkpoint_failures_total") >= 1);
     std::fs::rename(files.path("away"), &state).unwrap();
     assert_eq!(client.until("acknowledged", 2)["received"], 2);
     wait_until("health", || service.get("/readyz").0.starts_with("HTTP/1.1 200 "));
-    assert_eq!(service.number("seriatim_ready"), 1.0);
+    assert_eq!(service.number("seriatim_ready"), 1);
     let (status, _, err) = service.stop();
     assert!(status == 0 && err.contains("the checkpoint cannot be written"), "{err}");
 }
@@ -435,23 +435,23 @@ fn the_numbers_say_what_was_checked() {
     client.send(&format!("{STALE}---\n{GOOD}---\n[0] dance\n---\n[0] w x 1\n"));
     assert_eq!(client.until("received", 10)["violations"], 1);
     for (name, value) in [
-        ("seriatim_events_total", 6.0),
-        ("seriatim_lines_total", 10.0),
-        ("seriatim_clients", 1.0),
-        ("seriatim_clients_total", 1.0),
-        ("seriatim_verdicts_total{verdict=\"violation\"}", 1.0),
-        ("seriatim_verdicts_total{verdict=\"consistent\"}", 1.0),
-        ("seriatim_verdicts_total{verdict=\"bad\"}", 1.0),
-        ("seriatim_client_events_total{client=\"a\"}", 6.0),
-        ("seriatim_client_verdicts_total{client=\"a\",verdict=\"violation\"}", 1.0),
-        ("seriatim_client_lag_bytes{client=\"a\"}", 0.0),
+        ("seriatim_events_total", 6),
+        ("seriatim_lines_total", 10),
+        ("seriatim_clients", 1),
+        ("seriatim_clients_total", 1),
+        ("seriatim_verdicts_total{verdict=\"violation\"}", 1),
+        ("seriatim_verdicts_total{verdict=\"consistent\"}", 1),
+        ("seriatim_verdicts_total{verdict=\"bad\"}", 1),
+        ("seriatim_client_events_total{client=\"a\"}", 6),
+        ("seriatim_client_verdicts_total{client=\"a\",verdict=\"violation\"}", 1),
+        ("seriatim_client_lag_bytes{client=\"a\"}", 0),
     ] {
         assert_eq!(service.number(name), value, "{name}");
     }
     drop(client);
     // Totals stay when a client leaves; its rows go.
-    wait_until("the client", || service.number("seriatim_clients") == 0.0);
-    assert_eq!(service.number("seriatim_events_total"), 6.0);
+    wait_until("the client", || service.number("seriatim_clients") == 0);
+    assert_eq!(service.number("seriatim_events_total"), 6);
     let (head, text) = service.get("/metrics");
     assert!(head.contains("text/plain; version=0.0.4"), "{head}");
     assert!(!text.contains("client=\"a\""), "{text}");

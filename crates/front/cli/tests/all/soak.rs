@@ -33,7 +33,7 @@ fn line(client: u64, number: u64, last: u64) -> String {
         _ => match event % 4 {
             1 => format!("[{client}] call enqueue {value}\n"),
             3 => format!("[{client}] call dequeue\n"),
-            0 if number == last && client % 10 == 0 => format!("[{client}] return 0\n"),
+            0 if number == last && client.is_multiple_of(10) => format!("[{client}] return 0\n"),
             0 => format!("[{client}] return {value}\n"),
             _ => format!("[{client}] return\n"),
         },
@@ -67,7 +67,7 @@ fn client(socket: &str, client: u64, last: u64, received: &AtomicU64, ends: &Ato
             let text: String = (next..=to).map(|number| line(client, number, last)).collect();
             stream.write_all(text.as_bytes()).ok()?;
             // Some clients wait for their answers, others run ahead of them.
-            while client % 3 > 0 && answer()?["received"].as_u64()? < to {}
+            while !client.is_multiple_of(3) && answer()?["received"].as_u64()? < to {}
             received.fetch_max(to, Ordering::Relaxed);
             next = to + 1;
         }
@@ -133,7 +133,7 @@ fn nothing_is_lost_and_memory_stays_flat() {
         let kills = ends.len() as u64;
         if kills < KILLS && all > clients * last * (kills + 1) / (KILLS + 1) {
             ends.push(all);
-            if kills % 2 == 0 {
+            if kills.is_multiple_of(2) {
                 service.kill().unwrap();
                 service.wait().unwrap();
             } else {

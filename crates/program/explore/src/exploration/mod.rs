@@ -369,7 +369,8 @@ fn may_lack(graph: &mut Graph, location: u32, until: Await) -> bool {
 fn hangs<P: Program>(program: &mut P, graph: &mut Graph, nexts: &mut Nexts) -> bool {
     let mut locations: Vec<u32> = Vec::new();
     // By place in `locations`: the value that must not be, or the value that must be.
-    let (mut waits, mut reads): (Vec<(usize, Await)>, Vec<(usize, Value)>) = (Vec::new(), Vec::new());
+    let mut waits: Vec<(usize, Await)> = Vec::new();
+    let mut reads: Vec<(usize, Value)> = Vec::new();
     let mut place = |location: u32| {
         locations.iter().position(|&other| other == location).unwrap_or_else(|| {
             locations.push(location);

@@ -55,7 +55,7 @@ fn execution(class: &Class, steps: &[Vec<Step>]) -> Execution {
             match node.source {
                 Source::Write(thread, index) => builder.read_from(id, Some(ids[thread as usize][index as usize])),
                 Source::Initial => builder.read_from(id, None),
-                _ => {}
+                Source::Nothing => {}
             }
         }
     }

@@ -155,6 +155,7 @@ impl Share {
 }
 
 /// Code that is being explored.
+#[expect(clippy::struct_excessive_bools, reason = "they are states of different things, and two are set by the caller")]
 pub(super) struct Native {
     code: Rc<dyn Fn()>,
     run: Box<Run>,
