@@ -59,10 +59,12 @@ fn client(socket: &str, client: u64, last: u64, received: &AtomicU64, ends: &Ato
             return None;
         }
         while next <= last {
-            let to = last.min(next + BATCH - 1);
-            // Half a part ahead: so the next end comes only when the service is there again.
-            while to > last * (2 * ends.load(Ordering::Relaxed) + 3) / (2 * (KILLS + 1)) {
+            // Half a part ahead of the last end: so the next one comes only when the service is there again.
+            let limit = last * (2 * ends.load(Ordering::Relaxed) + 3) / (2 * (KILLS + 1));
+            let to = last.min(next + BATCH - 1).min(limit);
+            if to < next {
                 thread::sleep(Duration::from_millis(5));
+                continue;
             }
             let text: String = (next..=to).map(|number| line(client, number, last)).collect();
             stream.write_all(text.as_bytes()).ok()?;

@@ -62,9 +62,8 @@ impl From<Trouble> for Refusal {
     }
 }
 
-/// Serves one client to its end.
-pub(crate) fn serve(service: &Service, connection: Connection) -> Left {
-    let (number, row) = service.outside.board.enter("");
+/// Serves one client, which the board knows by this number and row, to its end.
+pub(crate) fn serve(service: &Service, connection: Connection, number: u64, row: Arc<Row>) -> Left {
     let label = format!("client {number}");
     row.rename(&label);
     service.outside.log.say(Level::Debug, "connected", Some(&label), "a client has come");

@@ -276,12 +276,15 @@ fn accept(listener: &Listener, service: &Arc<Service>, reports: &Sender<Left>) {
 
 fn begin(service: &Arc<Service>, client: Connection, reports: &Sender<Left>) {
     let (of_thread, reports) = (Arc::clone(service), reports.clone());
+    // Clients are numbered in the order in which they come.
+    let (number, row) = service.outside.board.enter("");
     let begun = thread::Builder::new().spawn(move || {
-        let left = client::serve(&of_thread, client);
+        let left = client::serve(&of_thread, client, number, row);
         let _ = reports.send(left);
         of_thread.leave();
     });
     if let Err(error) = begun {
+        service.outside.board.leave(number);
         service.leave();
         service.outside.log.say(Level::Error, "accept-failed", None, &format!("no client can come: {error}"));
     }
