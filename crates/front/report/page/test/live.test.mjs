@@ -12,12 +12,17 @@ before(async () => {
 });
 after(async () => {
   await browser?.close();
+  children.forEach((child) => child.kill('SIGKILL'));
 });
+
+const children = [];
+process.on('exit', () => children.forEach((child) => child.kill('SIGKILL')));
 
 /** Starts a service, and gives the addresses that it tells. */
 async function serve(...flags) {
   const words = ['monitor', '--listen', '0', '--metrics', '0', '--keep-going', ...flags];
   const child = spawn(command, words, { stdio: ['ignore', 'ignore', 'pipe'] });
+  children.push(child);
   const addresses = {};
   for await (const line of createInterface(child.stderr)) {
     if (line.includes('metrics and page on')) addresses.page = line.split(' ').at(-1);
@@ -87,7 +92,7 @@ test('it shows rates, clients and violations, and what a client sends is text', 
   assert.deepEqual(wrong, []);
   calm.destroy();
   angry.destroy();
-  await page.waitForFunction(() => document.querySelector('.clients').textContent.includes('No client'), null, {
+  await page.waitForFunction(() => document.querySelector('.scroll').textContent.includes('No client'), null, {
     timeout: 60000,
   });
   // The service goes away: the page says so.
