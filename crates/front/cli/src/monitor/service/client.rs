@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::answers::{Answers, END, Hello, Standing};
 use super::board::Row;
-use super::listener::Connection;
+use super::listener::{Connection, Incoming};
 use super::log::Level;
 use super::{Service, TICK};
 use crate::check::Tally;
@@ -67,7 +67,8 @@ pub(crate) fn serve(service: &Service, connection: Connection, number: u64, row:
     let label = format!("client {number}");
     row.rename(&label);
     service.outside.log.say(Level::Debug, "connected", Some(&label), "a client has come");
-    let lines = connection.writer().map(|writer| (writer, Lines::of_client(connection, &service.outside.flags)));
+    let lines =
+        connection.writer().map(|writer| (writer, Lines::of_client(Incoming::new(connection), &service.outside.flags)));
     let left = match lines {
         Err(_) => Left { tally: Tally::default(), is_over: false, trouble: None },
         Ok((writer, lines)) => {

@@ -181,19 +181,27 @@ impl Connection {
     }
 }
 
-impl Pieces for Connection {
+/// What a client sends, in pieces. It has one buffer for all of them, so that a client costs little memory.
+pub(crate) struct Incoming {
+    connection: Connection,
+    buffer: Vec<u8>,
+}
+
+impl Incoming {
+    pub(crate) fn new(connection: Connection) -> Self {
+        Self { connection, buffer: vec![0; PIECE_SIZE] }
+    }
+}
+
+impl Pieces for Incoming {
     fn next_within(&mut self, wait: Duration) -> Result<Received, RecvTimeoutError> {
-        let mut buffer = vec![0; PIECE_SIZE];
         // A timeout of zero would mean to wait for ever.
-        if let Err(error) = self.set_read_timeout(wait.max(WRITING)) {
+        if let Err(error) = self.connection.set_read_timeout(wait.max(WRITING)) {
             return Ok(Err(error));
         }
-        match self.read(&mut buffer) {
+        match self.connection.read(&mut self.buffer) {
             Ok(0) => Err(RecvTimeoutError::Disconnected),
-            Ok(count) => {
-                buffer.truncate(count);
-                Ok(Ok(Item::Bytes(buffer)))
-            }
+            Ok(count) => Ok(Ok(Item::Bytes(self.buffer[..count].to_vec()))),
             // A client may end without closing its connection. What it has sent counts.
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Err(RecvTimeoutError::Disconnected),
             Err(error) => match error.kind() {
@@ -206,6 +214,6 @@ impl Pieces for Connection {
     }
 
     fn waiting(&self) -> u64 {
-        self.unread()
+        self.connection.unread()
     }
 }
