@@ -117,7 +117,7 @@ fn c20_agrees_with_the_oracle() {
     // Executions that `rc20` allows without sequentially consistent orders, and `c20` forbids.
     let mut forbidden = 0;
     for case in 0..cases(16_000) {
-        let execution = any_sources(case, false, &mut random);
+        let execution = any_sources(case, case % 3 == 0, &mut random);
         let weak = execution.without_sequential_orders();
         let is_weak = check(Model::Rc20, &weak, &Options::default()).verdict == Verdict::Consistent;
         // Most of the others are no question of `psc`.
@@ -153,7 +153,7 @@ fn rc11_agrees_with_the_oracle() {
             without += u64::from(check(Model::Rc11, &weak, &Options::default()).verdict == Verdict::Violation);
         }
     }
-    let is_enough = seen.iter().all(|&count| count > cases(300)) && differ > cases(20) && without > cases(20);
+    let is_enough = seen.iter().all(|&count| count > cases(300)) && differ > cases(10) && without > cases(10);
     assert!(is_enough, "{seen:?} {differ} {without}");
 }
 

@@ -13,6 +13,9 @@
 //! If nothing may go, each location that is left waits for someone to enter by its last write, who waits, directly or
 //! not, for the next write of a location: there is a cycle of such *waiters*.
 //!
+//! Not every modification order that is allowed has such an interleaving. A read exits to a fence for the sake of
+//! entries of fences alone, and here the fence waits for the write that was read, whoever enters by those before it.
+//!
 //! Invariant: what has gone is closed under the order. Each chain whose next node may go is in the queue or among the
 //! candidates of its location.
 

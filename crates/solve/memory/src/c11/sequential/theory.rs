@@ -4,8 +4,11 @@
 //! [rules](PscRules) close the order again. A literal holds if the order has its edge. What to decide shows in an
 //! [interleaving](super::interleaving): if all nodes wait, there is a cycle of waiters, each of which could go if
 //! another write c of its location, which went before it, were not entered by someone who waits for the next waiter w.
-//! Not every c can come before its w, since then `psc` has a cycle. So one pair of the cycle is turned round: of those
-//! that are not ordered, the one whose c went last.
+//! So one pair of the cycle is turned round: of those that are not ordered, the one whose c went last.
+//!
+//! The interleaving asks for more than `psc`, so all may wait although there is no such cycle. Then any two writes of a
+//! location that have no order are decided. If all have one, saturation has found all of `psc`, without a cycle: the
+//! writes in their order are the model.
 
 use std::ops::Range;
 
@@ -198,8 +201,8 @@ impl<'f> Psc<'f> {
         interleaving.reset();
     }
 
-    /// A pair of a cycle of waiters, turned round.
-    fn choose(&mut self) -> Lit {
+    /// A pair of a cycle of waiters, turned round. None if no pair of a shortest cycle is open.
+    fn turned(&self) -> Option<(Node, Node)> {
         let order = self.order.order();
         let (waiters, waits) = self.interleaving.waiters(order);
         let mut cycles = Cycles::new(waiters.len());
@@ -207,10 +210,21 @@ impl<'f> Psc<'f> {
         let shortest = cycles.shortest_of_all(begins, MAX_CYCLE_STARTS, |at| waits[at as usize].as_slice());
         let is_open = |waiter: &Waiter| waiter.current != NONE && !order.before(waiter.current, waiter.write);
         let open = shortest.iter().map(|&at| waiters[at as usize]).filter(is_open);
-        let Some(waiter) = open.max_by_key(|waiter| self.interleaving.place(waiter.current)) else {
-            unreachable!("a saturated order has no such cycle");
+        let waiter = open.max_by_key(|waiter| self.interleaving.place(waiter.current))?;
+        Some((waiter.write, waiter.current))
+    }
+
+    /// The writes, those of each location in their order; or else a pair of writes that has no order.
+    fn in_order(&self) -> Result<Vec<Node>, (Node, Node)> {
+        let (order, nodes) = (self.order.order(), &self.base.nodes);
+        let mut writes: Vec<Node> = (nodes.events..nodes.count()).collect();
+        // What is before a write has less before it.
+        writes.sort_by_cached_key(|&write| (nodes.location(write), order.sum(write)));
+        let is_open = |pair: &&[Node]| {
+            nodes.location(pair[0]) == nodes.location(pair[1]) && !order.before(pair[0], pair[1])
         };
-        self.order.lit(waiter.write, waiter.current)
+        let open = writes.windows(2).find(is_open).map(|pair| (pair[0], pair[1]));
+        open.map_or(Ok(writes), Err)
     }
 }
 
@@ -258,6 +272,9 @@ impl Theory for Psc<'_> {
         if !steps.take() {
             return Ok(Next::Pause);
         }
-        Ok(Next::Decide(self.choose()))
+        Ok(match self.turned().map_or_else(|| self.in_order(), Err) {
+            Ok(writes) => Next::Found(writes),
+            Err((first, second)) => Next::Decide(self.order.lit(first, second)),
+        })
     }
 }
