@@ -332,16 +332,19 @@ impl<T: Theory> Search<T> {
     }
 
     /// Asserts a literal of a clause, of which all other literals are false. If this one is, too, that is a conflict,
-    /// and the theory finds it.
+    /// and the theory finds it. If it holds by what was asserted since the theory was asked, it is only noticed.
     fn assert_by(&mut self, lit: Lit, number: u32) -> Result<(), T::Conflict> {
+        let is_open = self.value(lit).is_none();
+        if is_open {
+            self.push(lit);
+            if self.theory.holds(lit) == Some(true) {
+                return Ok(());
+            }
+        }
         self.others.clear();
         match &self.origins[number as usize] {
             Origin::Given(lits) => self.others.extend(lits.iter().filter(|&&other| other != lit).map(|&other| !other)),
             Origin::Learnt(lemma) => self.others.extend(lemma.refuted.iter().filter(|&&other| other != !lit)),
-        }
-        let is_open = self.value(lit).is_none();
-        if is_open {
-            self.push(lit);
         }
         self.is_stale = true;
         let result = self.theory.assert(lit, Why::Clause { number, others: &self.others });

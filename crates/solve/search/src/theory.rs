@@ -25,7 +25,8 @@ pub trait Theory {
     /// stack.
     fn undo_to(&mut self, mark: Self::Mark);
 
-    /// Asserts a literal, and finds what follows from it. It is a conflict if its negation [holds](Self::holds).
+    /// Asserts a literal that does not [hold](Self::holds) yet, and finds what follows from it. It is a conflict if its
+    /// negation holds.
     /// After a conflict, the kernel calls nothing but [`Self::explain`] and [`Self::undo_to`].
     fn assert(&mut self, lit: Lit, why: Why<'_>) -> Result<(), Self::Conflict>;
 
