@@ -230,7 +230,7 @@ impl Open {
 /// // Store buffering: neither thread sees the write of the other.
 /// let history = seriatim::parse("[0] w x 1\n[0] r y 0\n[1] w y 1\n[1] r x 0\n")?;
 /// let place = classify(&history, &Options::default())?;
-/// assert_eq!(place.strongest_satisfied(), [Model::Cm, Model::C20, Model::Tso]);
+/// assert_eq!(place.strongest_satisfied(), [Model::Cm, Model::Rc11, Model::Tso]);
 /// assert_eq!(place.weakest_broken(), [Model::Ccm]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

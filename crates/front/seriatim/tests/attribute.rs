@@ -83,8 +83,10 @@ fn the_line_repeats_it() {
     let token = first.split('"').rev().nth(1).unwrap().to_owned();
     let again = message(Trial { replay: Some(token.clone().leak()), ..Trial::default() });
     assert!(first.contains("stale") && again.contains("stale") && again.contains(&token), "{first}\n{again}");
-    // The same token for code that is mended.
-    Trial { replay: Some(token.leak()), ..Trial::default() }.run(|| publish(Release));
+    // Code that is mended has no such execution.
+    let mended = Trial { replay: Some(token.leak()), ..Trial::default() };
+    let told = std::panic::catch_unwind(|| mended.run(|| publish(Release))).unwrap_err();
+    assert!(told.downcast_ref::<String>().unwrap().starts_with("the test has no such execution (any more)"));
 }
 
 #[test]

@@ -21,6 +21,8 @@ mod report;
 mod selection;
 #[cfg(unix)]
 mod service;
+#[cfg(unix)]
+mod serving;
 #[cfg(target_os = "linux")]
 mod soak;
 mod state;

@@ -587,8 +587,7 @@ fn junk_is_answered_and_never_hangs() {
 #[test]
 fn a_window_shows_the_circle() {
     let files = Files::new();
-    let mp = "# a comment\n[p] w x 1\n[p] w y 1\n[q] r y 1\n\n[q] r x 0\n[q] w z last\n";
-    let path = &files.write("mp.hist", mp);
+    let path = &files.write("mp.hist", "# a comment\n[p] w x 1\n[p] w y 1\n[q] r y 1\n\n[q] r x 0\n[q] w z last\n");
     for model in ["tso", "wsc"] {
         let checked = seriatim(["check", "--model", model, path]);
         let circle = checked.out.split_once('\n').unwrap().1;

@@ -220,9 +220,8 @@ impl<'f> Psc<'f> {
         let mut writes: Vec<Node> = (nodes.events..nodes.count()).collect();
         // What is before a write has less before it.
         writes.sort_by_cached_key(|&write| (nodes.location(write), order.sum(write)));
-        let is_open = |pair: &&[Node]| {
-            nodes.location(pair[0]) == nodes.location(pair[1]) && !order.before(pair[0], pair[1])
-        };
+        let is_open =
+            |pair: &&[Node]| nodes.location(pair[0]) == nodes.location(pair[1]) && !order.before(pair[0], pair[1]);
         let open = writes.windows(2).find(is_open).map(|pair| (pair[0], pair[1]));
         open.map_or(Ok(writes), Err)
     }
