@@ -246,7 +246,8 @@ fn memory(operations: u32, object: Object, file: &Path) {
     }
 }
 
-/// Compares the fast algorithm with the search. If the search is lucky, it takes few more steps than there are operations. Then there is little to gain.
+/// Compares the fast algorithm with the search. If the search is lucky, it takes few more steps than there are
+/// operations. Then there is little to gain.
 fn fast_against_search() {
     let seconds = 2;
     for object in OBJECTS {

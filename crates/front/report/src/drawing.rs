@@ -208,7 +208,8 @@ pub(crate) fn quoted(lines: &[&str]) -> String {
     format!("\"{}\"", lines.join("\\n"))
 }
 
-/// A text as the text of XML: made [`visible`](history::visible()), so that it holds no character that XML does not allow, and escaped.
+/// A text as the text of XML: made [`visible`](history::visible()), so that it holds no character that XML does not
+/// allow, and escaped.
 pub fn escaped(text: &str) -> String {
     visible(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

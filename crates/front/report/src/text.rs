@@ -1,7 +1,8 @@
 //! Lines of styled text. The printer decides what each style looks like. The [`Display`](fmt::Display) of a line is its
 //! text without styles.
 //!
-//! Names and values come from files that are not trusted, so every text is made [`visible`](history::visible()) when it enters a line.
+//! Names and values come from files that are not trusted, so every text is made [`visible`](history::visible()) when it
+//! enters a line.
 
 use std::fmt;
 

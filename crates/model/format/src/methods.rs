@@ -9,9 +9,11 @@ pub(super) const fn has_initial_value(object: Object) -> bool {
     matches!(object, Object::Memory | Object::Register | Object::KeyValue | Object::Open | Object::Transactions)
 }
 
-/// The initial value of the keys of an object, in a file of that format that names none.
+/// The initial value of the keys of an object, in a file of that format that names none. Where it has no meaning, it is
+/// the same in all formats.
 pub(super) const fn default_initial(object: Object, format: Format) -> Value {
     match (object, format) {
+        _ if !has_initial_value(object) => Value::ZERO,
         (Object::KeyValue, _) => Value::BLANK,
         (Object::Memory, _) => Value::ZERO,
         (_, Format::JsonLines | Format::Edn) => Value::NULL,

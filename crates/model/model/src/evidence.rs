@@ -28,8 +28,9 @@ pub enum Edge {
     /// Reads-from: the second node reads from the first.
     Rf(Node, Node),
     /// Synchronises-with, under memory orders. `write` is `release` itself or, if `release` is a fence, a later write
-    /// of its thread. (In `rc11` it can also be a later write of the thread and location of the release.) `read` reads from `write`, or from a chain of rmws (read-modify-writes) that begins at `write`.
-    /// `acquire` is `read` itself or, if `acquire` is a fence, comes later in its thread.
+    /// of its thread. (In `rc11` it can also be a later write of the thread and location of the release.) `read` reads
+    /// from `write`, or from a chain of rmws (read-modify-writes) that begins at `write`. `acquire` is `read` itself
+    /// or, if `acquire` is a fence, comes later in its thread.
     Sw {
         /// The release write or fence, where the edge begins.
         release: Node,

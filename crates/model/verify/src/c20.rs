@@ -417,8 +417,8 @@ impl<'a> Product<'a> {
 }
 
 /// The pairs of a release and an acquire, as `rc20` has them. Of several releases that a read learns of, those may be
-/// left out that another one knows of. If release sequences are `longer`, a write also carries an earlier release of its
-/// thread and location.
+/// left out that another one knows of. If release sequences are `longer`, a write also carries an earlier release of
+/// its thread and location.
 fn synchronisations(execution: &Execution, longer: bool) -> Vec<(EventId, EventId)> {
     let mut released: Vec<Option<EventId>> = vec![None; execution.len()];
     let mut pairs = Vec::new();

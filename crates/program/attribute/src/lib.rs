@@ -1,7 +1,7 @@
 //! The attribute `#[seriatim::test]`. `seriatim::programs::Trial` has the arguments and runs the test.
 //!
-//! The function becomes a test with the same name and the same other attributes. Its body is a function inside, which the
-//! test hands to a `Trial`.
+//! The function becomes a test with the same name and the same other attributes. Its body is a function inside, which
+//! the test hands to a `Trial`.
 
 use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 

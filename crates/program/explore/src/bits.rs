@@ -222,8 +222,8 @@ impl Relations {
         self.scratch = after;
     }
 
-    /// [`Self::close`] for pairs from each of a set of rows to one column, which is in no row of the set that the column
-    /// reaches.
+    /// [`Self::close`] for pairs from each of a set of rows to one column, which is in no row of the set that the
+    /// column reaches.
     pub(crate) fn close_all(&mut self, relation: usize, from: &[u64], to: usize) {
         let mut after = std::mem::take(&mut self.scratch);
         after.clear();

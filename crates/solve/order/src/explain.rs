@@ -1,9 +1,9 @@
 //! Explanations of a saturated order: why an edge holds, and what a conflict rests on.
 //!
 //! Some edges of a [`Justified`](crate::Justified) order are *asserted*: they were decided, or a clause asserted them
-//! because other pairs of events are in order. All others follow by the rules, each from a premise, which is a path over the chains, the
-//! base, and edges of smaller numbers. Paths are not stored: [`cheapest_path`] finds them again. So an explanation goes
-//! from the latest edge to the earliest, and meets each edge once.
+//! because other pairs of events are in order. All others follow by the rules, each from a premise, which is a path
+//! over the chains, the base, and edges of smaller numbers. Paths are not stored: [`cheapest_path`] finds them again.
+//! So an explanation goes from the latest edge to the earliest, and meets each edge once.
 
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -97,7 +97,8 @@ pub(crate) struct Asserted {
     pub(crate) lit: Lit,
     /// The number of the edge.
     pub(crate) edge: u32,
-    /// The number of the clause, and the pairs of events that it asks for: the first event of each is before the second.
+    /// The number of the clause, and the pairs of events that it asks for: the first event of each is before the
+    /// second.
     pub(crate) by: Option<(u32, Vec<(u32, u32)>)>,
 }
 

@@ -1,12 +1,12 @@
 //! The part that all theories of an order share, for the kernel `search`: pairs as literals, in a saturated order.
 //!
-//! A variable is a pair of [items](Items) of which one must come before the other. To assert the literal 'a comes before
-//! b' is to insert the edge that this means; the rules of the order close it again. A literal holds if the order has its
-//! edge. A conflict is explained down to the edges that were asserted, and so to literals and clauses.
+//! A variable is a pair of [items](Items) of which one must come before the other. To assert the literal 'a comes
+//! before b' is to insert the edge that this means; the rules of the order close it again. A literal holds if the order
+//! has its edge. A conflict is explained down to the edges that were asserted, and so to literals and clauses.
 //!
 //! Invariants: the order is the closure of what it had at first and of the edges that are asserted. Each asserted edge
-//! was new when it was, and stands before all that follows from it. So the premises of an edge have smaller numbers, and
-//! to take back the last edges restores an earlier order.
+//! was new when it was, and stands before all that follows from it. So the premises of an edge have smaller numbers,
+//! and to take back the last edges restores an earlier order.
 
 use std::ops::Range;
 

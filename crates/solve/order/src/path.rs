@@ -168,8 +168,8 @@ impl Cycles {
     }
 
     /// A shortest of the cycles through one of `begins`, the first of them. It is empty if there is none. Once one is
-    /// found, no more than `most` begins are tried, and none if it has two vertices. Those who call it have no edge from
-    /// a vertex to itself.
+    /// found, no more than `most` begins are tried, and none if it has two vertices. Those who call it have no edge
+    /// from a vertex to itself.
     pub fn shortest_of_all<'a>(
         &mut self,
         begins: impl Iterator<Item = u32>,

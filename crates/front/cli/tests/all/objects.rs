@@ -33,6 +33,11 @@ fn generated_runs_are_linearizable_and_their_certificates_verify() {
             assert!(records.iter().all(|record| record["model"] == "linearizable"));
             let ran = seriatim(["verify", certificates, path]);
             assert_eq!(ran.status, 0, "{object} {extra:?}: {}", ran.out);
+            // A certificate belongs to the history, whatever its format.
+            let converted = &files.path("run.jsonl");
+            assert_eq!(seriatim(["convert", "--to", "jsonl", path, "-o", converted]).status, 0);
+            let ran = seriatim(["verify", certificates, converted]);
+            assert_eq!(ran.status, 0, "{object} {extra:?}: {}", ran.out);
         }
     }
 }

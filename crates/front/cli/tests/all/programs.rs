@@ -92,8 +92,9 @@ fn chances_have_flags_and_are_told() {
     }
     let files = Files::new();
     let code = "#include <assert.h>\n#include <pthread.h>\nint main(void) {\n  pthread_mutex_t m = \
-                PTHREAD_MUTEX_INITIALIZER;\n  pthread_cond_t c = PTHREAD_COND_INITIALIZER;\n  struct timespec t = {0};\n  \
-                pthread_mutex_lock(&m);\n  int how = pthread_cond_timedwait(&c, &m, &t);\n  return how;\n}\n";
+                PTHREAD_MUTEX_INITIALIZER;\n  pthread_cond_t c = PTHREAD_COND_INITIALIZER;\n  \
+                struct timespec t = {0};\n  pthread_mutex_lock(&m);\n  int how = pthread_cond_timedwait(&c, &m, &t);\n\
+                return how;\n}\n";
     let path = files.write("waits.c", code);
     let ran = seriatim(["explore", &path]);
     assert_eq!((ran.status, ran.out.contains("no finding in all 2 executions\n")), (0, true), "{ran:?}");

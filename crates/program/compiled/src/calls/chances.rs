@@ -1,9 +1,9 @@
-//! What may happen to a thread without a reason: a weak compare-exchange fails, a wait ends, its time runs out. Each may
-//! happen as often as told at each place in the code of a thread.
+//! What may happen to a thread without a reason: a weak compare-exchange fails, a wait ends, its time runs out. Each
+//! may happen as often as told at each place in the code of a thread.
 //!
-//! A choice comes before. If it says yes, a read shows whether there is anything to it: an exchange that fails anyway, a
-//! lock that is free, and a wait that was ended by a signal are what they are without the choice. Such an execution is
-//! explored already, and ends there; a random run goes on as if the choice had said no.
+//! A choice comes before. If it says yes, a read shows whether there is anything to it: an exchange that fails anyway,
+//! a lock that is free, and a wait that was ended by a signal are what they are without the choice. Such an execution
+//! is explored already, and ends there; a random run goes on as if the choice had said no.
 
 use explore::{Chance, Step};
 

@@ -1,7 +1,8 @@
 //! Condition variables.
 //!
 //! What is done with one is in one order, that of the updates of its word, and right after an update the list of those
-//! that wait is as this order says. The word is odd while a thread chooses whom to wake: nothing else is done meanwhile.
+//! that wait is as this order says. The word is odd while a thread chooses whom to wake: nothing else is done
+//! meanwhile.
 
 use explore::{Await, Chance, Comparison, Order, Step, Update};
 

@@ -1,5 +1,5 @@
-//! What may happen to a C or C++ program without a reason, as often as told: weak compare-exchanges fail, waits end, and
-//! time runs out. A signal wakes anyone who waits.
+//! What may happen to a C or C++ program without a reason, as often as told: weak compare-exchanges fail, waits end,
+//! and time runs out. A signal wakes anyone who waits.
 
 use std::ffi::OsStr;
 

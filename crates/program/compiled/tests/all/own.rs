@@ -18,8 +18,8 @@ pub(crate) fn compiled(name: &str, code: &str, flags: &[&str]) -> Option<Compile
     Some(Compiled::new(&[file], &flags).unwrap())
 }
 
-pub(crate) const START: &str = "#include <assert.h>\n#include <errno.h>\n#include <pthread.h>\n#include <semaphore.h>\n#include <stdatomic.h>\n\
-                     #include <stdlib.h>\n#include <string.h>\n#include <stdint.h>\n";
+pub(crate) const START: &str = "#include <assert.h>\n#include <errno.h>\n#include <pthread.h>\n#include <semaphore.h>\n\
+                     #include <stdatomic.h>\n#include <stdlib.h>\n#include <string.h>\n#include <stdint.h>\n";
 
 /// Two threads that run `one` and `two`, and what `main` does then.
 pub(crate) fn threads(code: &str, then: &str) -> String {

@@ -22,8 +22,8 @@ use crate::trace::Words;
 pub struct Endless {
     /// What each thread does, a line for each.
     pub threads: Vec<String>,
-    /// Whether this one does not end for certain: threads that have not ended wait for what the last writes do not have;
-    /// or no execution ends, each was seen, and threads that had too many steps go round.
+    /// Whether this one does not end for certain: threads that have not ended wait for what the last writes do not
+    /// have; or no execution ends, each was seen, and threads that had too many steps go round.
     pub is_certain: bool,
 }
 

@@ -9,9 +9,9 @@
 //! acts on it.
 //!
 //! *Why this is sound.* All threads of a run are on one thread of the operating system, and one of them runs at a time,
-//! so what belongs to the run has no second user. The pointers to the run and to the thread that runs are set by a guard
-//! (`runtime::Run::enter`) and used below it only. What safe code can keep beyond an execution (a reference from a
-//! `OnceLock`, a `LazyLock` or a `lazy_static!`) stays for ever. Data in a static belongs to one execution at a time
+//! so what belongs to the run has no second user. The pointers to the run and to the thread that runs are set by a
+//! guard (`runtime::Run::enter`) and used below it only. What safe code can keep beyond an execution (a reference from
+//! a `OnceLock`, a `LazyLock` or a `lazy_static!`) stays for ever. Data in a static belongs to one execution at a time
 //! (`runtime/statics.rs`). What a lock protects is given out by its guard, as the standard library's is. Miri runs all
 //! that makes no coroutine (`tests/all/outside.rs`). It cannot run coroutines, which change stacks in assembly: runs,
 //! the replay, freed memory and the data of statics are held by tests alone.
@@ -101,8 +101,8 @@ pub struct Builder {
     /// How often a weak compare-exchange may fail without a reason: at each place in the code of a thread, in an
     /// execution; 1 at first. With 0 it is a strong one, and the verdict says so.
     pub spurious_failures: u32,
-    /// How often a wait for a [`sync::Condvar`], or [`thread::park`], may end without a reason, counted in the same way;
-    /// 1 at first. The verdict says if it could have been more often.
+    /// How often a wait for a [`sync::Condvar`], or [`thread::park`], may end without a reason, counted in the same
+    /// way; 1 at first. The verdict says if it could have been more often.
     pub spurious_wakes: u32,
     /// How often the time of a wait may run out, counted in the same way; 1 at first. With 0 it never does.
     pub timeouts: u32,

@@ -1,8 +1,8 @@
 //! Executions that never end, against brute force on random small programs with loops.
 //!
 //! The brute force knows no loops that wait. It grows all graphs in which a thread has at most so many events. In a
-//! graph with some final memory, each thread runs on alone and reads that memory: if it comes to a state twice without a
-//! write of another value, it goes round for ever. If all threads that have not ended do so, nothing ends them.
+//! graph with some final memory, each thread runs on alone and reads that memory: if it comes to a state twice without
+//! a write of another value, it goes round for ever. If all threads that have not ended do so, nothing ends them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

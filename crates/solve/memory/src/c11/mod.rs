@@ -17,8 +17,8 @@
 //! Write coherence: `mo;rf?;hb?` is irreflexive. Read coherence: `fr;rf?;hb` is irreflexive. Atomicity: `fr;mo` is
 //! irreflexive.
 //!
-//! `c20` is `rc20` with sequentially consistent accesses and fences, and `rc11` has longer release sequences besides: see
-//! [`sequential`].
+//! `c20` is `rc20` with sequentially consistent accesses and fences, and `rc11` has longer release sequences besides:
+//! see [`sequential`].
 //!
 //! [`Checker`] decides these models, and keeps its memory from one execution to the next. [`Incremental`] decides `ra`
 //! and `rc20` event by event.

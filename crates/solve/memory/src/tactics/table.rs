@@ -223,8 +223,8 @@ impl Tactic {
             Self::Saturation => "the model is a weak one, or that order has a cycle, or nothing had to be chosen",
             Self::Clocks => "the model is not sra, or there are no read-modify-writes",
             Self::ClocksChains => {
-                "the model is not c20 or rc11, or nothing is sequentially consistent and no release sequence is longer, or \
-                 rc20 fails without that"
+                "the model is not c20 or rc11, or nothing is sequentially consistent and no release sequence is \
+                 longer, or rc20 fails without that"
             }
             Self::Search | Self::Views | Self::Chains | Self::ConstraintGraph => ALWAYS,
         })

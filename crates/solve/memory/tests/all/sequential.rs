@@ -1,5 +1,5 @@
-//! `c20` and `rc11` against the oracle, where many events are sequentially consistent, and every certificate against the
-//! verifier.
+//! `c20` and `rc11` against the oracle, where many events are sequentially consistent, and every certificate against
+//! the verifier.
 
 use history::MemoryOrder::{Acquire, AcquireRelease, Relaxed, Release, SequentiallyConsistent};
 use history::execution::{Event, Kind};

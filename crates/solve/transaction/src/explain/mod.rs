@@ -3,7 +3,7 @@
 //! | module | from |
 //! | --- | --- |
 //! | [`graph`] | cycles of graphs whose edges say why they hold |
-//! | [`frame`] | the edges of a saturated order, which [`order::explain`] explains: here are the premises of its rules |
+//! | [`frame`] | the edges of a saturated order, which [`order::explain`] explains; the premises of its rules |
 //!
 //! In both, two steps of session order that follow each other are told as one.
 

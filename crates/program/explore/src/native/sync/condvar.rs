@@ -1,9 +1,9 @@
 //! A condition variable.
 //!
 //! What is done with it is in one order, that of the updates of its word, and right after an update the list of those
-//! that wait is as this order says. The word is odd while a thread chooses whom to wake: nothing else is done meanwhile.
-//! Anyone who waits may be woken. A wait may also end without a reason, or because its time is up, as often as the
-//! [`Builder`](crate::Builder) says; that is one more thing that is done with it.
+//! that wait is as this order says. The word is odd while a thread chooses whom to wake: nothing else is done
+//! meanwhile. Anyone who waits may be woken. A wait may also end without a reason, or because its time is up, as often
+//! as the [`Builder`](crate::Builder) says; that is one more thing that is done with it.
 
 use std::fmt;
 use std::panic::Location;
@@ -68,8 +68,8 @@ impl Condvar {
         (old, waiting)
     }
 
-    /// Gives the lock back, waits to be woken, and takes the lock again. The answer is why the wait has ended, if nobody
-    /// woke the thread.
+    /// Gives the lock back, waits to be woken, and takes the lock again. The answer is why the wait has ended, if
+    /// nobody woke the thread.
     #[track_caller]
     fn wait_by<'a, T: ?Sized>(
         &self,

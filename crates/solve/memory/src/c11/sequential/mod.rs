@@ -72,8 +72,8 @@ impl<'f> PscSearch<'f> {
 
     /// Decides `c20` or `rc11`. It is `rc20` of the same execution [without](Execution::without_sequential_orders)
     /// sequentially consistent orders, and then a question about these, and about longer release sequences. Only the
-    /// tactic [`Tactic::Search`] answers the latter. It ends with [`GaveUp::Steps`] once it has taken so many steps, and
-    /// may be continued.
+    /// tactic [`Tactic::Search`] answers the latter. It ends with [`GaveUp::Steps`] once it has taken so many steps,
+    /// and may be continued.
     pub(crate) fn attempt(
         &mut self,
         tactic: Tactic,
