@@ -101,13 +101,13 @@ fn choices(object: Object, count: usize) -> Vec<Vec<Operation>> {
     if !holds_values {
         return all;
     }
-    all.into_iter().flat_map(|chosen| results(object, remove, chosen)).flat_map(|it| priorities(object, it)).collect()
+    all.into_iter().flat_map(|chosen| results(object, remove, &chosen)).flat_map(|it| priorities(object, it)).collect()
 }
 
 /// All choices of the results of the removals (reads).
-fn results(object: Object, remove: Method, chosen: Vec<Operation>) -> Vec<Vec<Operation>> {
+fn results(object: Object, remove: Method, chosen: &[Operation]) -> Vec<Vec<Operation>> {
     let inserted = chosen.iter().filter(|it| it.argument.is_some()).count() as u32;
-    let mut all = vec![chosen.clone()];
+    let mut all = vec![chosen.to_vec()];
     for at in (0..chosen.len()).filter(|&at| chosen[at].method == remove) {
         let with = |it: Vec<Operation>| {
             let is_register = object == Object::Register;

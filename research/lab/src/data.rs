@@ -1,13 +1,13 @@
 //! The raw data behind the pages: one text file for each experiment, in `research/data`.
 //!
 //! The head says what was run, of which commit, when and where. Then each line has the values of one measure of one
-//! series at one point, as `sample:value`, with six digits that matter:
+//! series at one point, as `sample:value`, with six digits that matter. Fields are apart by tabs, shown here as arrows:
 //!
 //! ```text
 //! # experiment: gcc-pairs
 //! # command: lab paper gcc-pairs --share 100 --distance 4 --seed 1
 //! # commit: …
-//! 0	CCM	ordered	0:0.885321 1:0.9
+//! 0 → CCM → ordered → 0:0.885321 1:0.9
 //! ```
 
 use std::fmt::Write as _;

@@ -209,7 +209,9 @@ pub(crate) fn page(all: &[&Finished]) -> String {
     let row = |done: &&Finished| compared(done, link(&done.experiment.about(), ""), String::new());
     let table = comparison(&all.iter().map(row).collect::<Vec<_>>());
     let mut page = format!("Machine: {}.\n\n{}\n", machine_text::describe(), table.markdown());
-    all.iter().for_each(|done| page.push_str(&section_of(done, "")));
+    for done in all {
+        page.push_str(&section_of(done, ""));
+    }
     page.truncate(page.trim_end().len());
     page.push('\n');
     page

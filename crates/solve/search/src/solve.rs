@@ -1,6 +1,6 @@
 //! The loop: propagate, learn, decide. It keeps the trail, the levels and the lemmas.
 //!
-//! The [crate](crate) says what they are, has the invariants, and says why the loop ends. Invariant of the proof: a
+//! The [crate] says what they are, has the invariants, and says why the loop ends. Invariant of the proof: a
 //! lemma uses clauses of smaller numbers only, so those that a refutation needs are found in one pass, the last first.
 
 use crate::clauses::{Clauses, Looked};

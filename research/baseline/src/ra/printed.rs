@@ -35,7 +35,7 @@ pub enum Text {
 /// For each thread and location the accesses of a kind, with a place for each observer.
 struct Lists {
     /// By location and thread, if there are accesses: the number of the list.
-    lists: FxHashMap<(usize, usize), usize>,
+    numbers: FxHashMap<(usize, usize), usize>,
     accesses: Vec<Vec<EventId>>,
     /// By observer and list.
     places: Vec<u32>,
@@ -43,24 +43,24 @@ struct Lists {
 
 impl Lists {
     fn new(execution: &Execution, is_meant: impl Fn(Kind) -> bool) -> Self {
-        let mut lists = FxHashMap::default();
+        let mut numbers = FxHashMap::default();
         let mut accesses: Vec<Vec<EventId>> = Vec::new();
         for id in execution.ids().filter(|&id| is_meant(execution.event(id).kind)) {
             let key = (execution.event(id).location.index(), execution.thread(id).index());
-            let list = *lists.entry(key).or_insert(accesses.len());
+            let list = *numbers.entry(key).or_insert(accesses.len());
             if list == accesses.len() {
                 accesses.push(Vec::new());
             }
             accesses[list].push(id);
         }
         let places = vec![0; execution.thread_count() * accesses.len()];
-        Self { lists, accesses, places }
+        Self { numbers, accesses, places }
     }
 
     /// The last access of a thread to a location among its first `count` events. The counts that an observer asks about
     /// must not fall.
     fn get(&mut self, execution: &Execution, [thread, location, observer]: [usize; 3], count: u32) -> Option<EventId> {
-        let list = *self.lists.get(&(location, thread))?;
+        let list = *self.numbers.get(&(location, thread))?;
         let place = &mut self.places[observer * self.accesses.len() + list];
         while self.accesses[list].get(*place as usize).is_some_and(|&id| execution.position(id) < count) {
             *place += 1;

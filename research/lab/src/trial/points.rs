@@ -1,5 +1,6 @@
 //! The points of a trial: what is generated, and what is asked of it.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::time::Duration;
 
@@ -124,7 +125,7 @@ impl Point {
                 let mut shown = format!("{} {threads} x {operations} x {values} values", object.name());
                 for (number, what) in [(pending, "pending"), (peeks, "peeks"), (fault.iter().count() as u32, "lost")] {
                     if number > 0 {
-                        shown += &format!(", {number} {what}");
+                        write!(shown, ", {number} {what}").expect("a text takes all");
                     }
                 }
                 shown

@@ -226,7 +226,10 @@ fn json_lines() {
         {\"process\":1,\"type\":\"ok\",\"f\":\"dequeue\",\"value\":null}\n");
     assert_eq!(rendered(&history), ["[0] enqueue 5", "[1] dequeue => empty"]);
     assert_eq!(history.times(), [[Some(10), Some(20)], [None, None]]);
-    assert_eq!(history.initial(), Value::NULL);
+    // The initial value of a queue has no meaning. That of a register is null here.
+    assert_eq!(history.initial(), Value::ZERO);
+    let register = one("{\"object\":\"register\"}\n{\"process\":0,\"type\":\"invoke\",\"f\":\"read\"}\n");
+    assert_eq!(register.initial(), Value::NULL);
     let history = one("{\"object\":\"memory\",\"init\":{\"x\":5,\"7\":1},\"name\":\"n\",\"final\":{\"x\":1}}\n\
         {\"process\":0,\"f\":\"w\",\"key\":\"x\",\"value\":1,\"order\":\"rel\",\"id\":\"a\"}\n\
         {\"process\":\"0\",\"f\":\"read\",\"key\":\"x\",\"value\":1,\"from\":\"a\"}\n\

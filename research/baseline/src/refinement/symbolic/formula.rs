@@ -190,7 +190,7 @@ impl Formula {
         } else if answer == lbool::FALSE {
             Step::Violation
         } else {
-            Step::GaveUp(reason(&self.solver.cb().budget()))
+            Step::GaveUp(reason(self.solver.cb().budget()))
         }
     }
 
