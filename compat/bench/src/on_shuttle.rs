@@ -22,9 +22,9 @@ mod shim {
         }
     }
 }
-#[path = "../../../crates/program/explore/tests/programs/bugs.rs"]
+#[path = "../../../crates/program/explore/tests/all/programs/bugs.rs"]
 pub mod bugs;
-#[path = "../../../crates/program/explore/tests/programs/data.rs"]
+#[path = "../../../crates/program/explore/tests/all/programs/data.rs"]
 mod data;
-#[path = "../../../crates/program/explore/tests/programs/structures.rs"]
+#[path = "../../../crates/program/explore/tests/all/programs/structures.rs"]
 pub mod structures;
