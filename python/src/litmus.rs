@@ -62,6 +62,7 @@ pub(crate) fn explore(
         witnesses,
         spurious_failures: spurious,
         deadline: limit.and_then(|limit| Instant::now().checked_add(limit)),
+        ..Limits::default()
     };
     // An exploration cannot be cancelled: its deadline ends it.
     let report =
