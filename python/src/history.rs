@@ -262,7 +262,9 @@ impl Reader {
     /// Exactly one of `path`, `content` and `table` is given. `rows` says where the rows of a history are in a table:
     /// `scattered`, `together`, or `apart`, which is together and counted by themselves.
     #[new]
-    #[pyo3(signature = (*, path=None, content=None, table=None, rows="scattered", format=None, object=None, initial=None))]
+    #[pyo3(signature = (
+        *, path=None, content=None, table=None, rows="scattered", format=None, object=None, initial=None
+    ))]
     fn new(
         py: Python<'_>,
         path: Option<PathBuf>,
