@@ -15,6 +15,8 @@
 //! - `wsc+sat`, `wtso+sat`, `wpso+sat`, `ccm+sat` and `wccm+sat` ask a SAT solver for the pairs of writes that the
 //!   saturation of the product, or its partial store order, leaves open.
 //!
+//! For `sc-observed` there is VC's Table 1 as printed ([`TableOne`]).
+//!
 //! For the C11 family there are RF's algorithms as printed, and the older ones for `ra` and `rc20` that it compares
 //! with ([`ra`]).
 //!
@@ -54,11 +56,13 @@ pub mod literal;
 pub mod ra;
 pub mod refinement;
 pub mod strategy;
+mod table_one;
 
 use model::Decision;
 use object::ObjectHistory;
 
 pub use strategy::Strategy;
+pub use table_one::TableOne;
 
 /// A way to decide linearizability.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! `seriatim simulate --observe`: VC's observers ride on the messages of the simulated protocol. Beside them the
-//! central monitor, and the paper's Table 1 as it is printed, see the same operations.
+//! central monitor sees the same operations.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
 use machine::{ClientOperation, Note, Seen, Setup};
-use monitor::{Monitor, Observers, Performed, ScObserved, TableOne, Violation, WrongValue};
+use monitor::{Monitor, Observers, Performed, ScObserved, Violation, WrongValue};
 use serde_json::json;
 
 use crate::output;
@@ -21,10 +21,9 @@ struct Totals {
     late: u64,
     late_bytes: u64,
     block: u64,
-    /// Histories with a violation, by the observers, by the central monitor, and by Table 1.
+    /// Histories with a violation, by the observers, and by the central monitor.
     observers: u64,
     central: u64,
-    table: u64,
     /// Operations of which observers and central monitor say different things.
     differences: u64,
     /// Reads that returned another value than was stored last.
@@ -51,8 +50,7 @@ fn observe(setup: &Setup, seen: Vec<Seen>, totals: &mut Totals, is_json: bool, t
     let threads = setup.client.threads as usize;
     let mut observers = Observers::new(threads, setup.caches.block);
     let mut central = ScObserved::new();
-    let mut table = TableOne::new(threads);
-    let (mut local_found, mut central_found, mut table_found) = (false, false, false);
+    let (mut local_found, mut central_found) = (false, false);
     totals.histories += 1;
     for it in seen {
         let operation = match it {
@@ -83,7 +81,6 @@ fn observe(setup: &Setup, seen: Vec<Seen>, totals: &mut Totals, is_json: bool, t
         }
         local_found |= local.is_some();
         central_found |= global.is_some();
-        table_found |= table.performed(thread, index.into(), kind, location);
     }
     let (count, first) = observers.wrong_values();
     totals.wrong_values += count;
@@ -93,7 +90,6 @@ fn observe(setup: &Setup, seen: Vec<Seen>, totals: &mut Totals, is_json: bool, t
     }
     totals.observers += u64::from(local_found);
     totals.central += u64::from(central_found);
-    totals.table += u64::from(table_found);
     let traffic = observers.traffic();
     totals.carriers += traffic.carriers;
     totals.carried += traffic.carried;
@@ -119,13 +115,12 @@ fn finding(setup: &Setup, operation: &ClientOperation, violation: &Violation, is
 
 fn tell(totals: &Totals, is_json: bool, text: &mut String) {
     let Totals { histories, operations, messages, carriers, carried, late, late_bytes, block, .. } = *totals;
-    let Totals { observers, central, table, differences, wrong_values, .. } = *totals;
+    let Totals { observers, central, differences, wrong_values, .. } = *totals;
     if is_json {
         text.push_str(&json::line(&json!({
             "kind": "totals", "histories": histories, "operations": operations, "messages": messages,
             "carriers": carriers, "carried": carried, "late": late, "late_bytes": late_bytes, "block": block,
-            "violations": observers, "central": central, "table": table, "differences": differences,
-            "wrong_values": wrong_values,
+            "violations": observers, "central": central, "differences": differences, "wrong_values": wrong_values,
         })));
         return;
     }
@@ -133,8 +128,7 @@ fn tell(totals: &Totals, is_json: bool, text: &mut String) {
     let _ = write!(
         text,
         "{histories} histories, {operations} operations, {messages} messages\n\
-         histories in violation: {observers} by the observers, {central} by the central monitor, {table} by the \
-         paper's Table 1 as printed\n\
+         histories in violation: {observers} by the observers, {central} by the central monitor\n\
          operations of which observers and central monitor say different things: {differences}\n\
          reads of another value than was stored last: {wrong_values} (`sc-observed` looks at the order alone)\n\
          vectors: {carriers} messages carry them, {:.0} bytes each, {:.1} bytes a message over all; {block} bytes a \

@@ -56,7 +56,7 @@ use thiserror::Error;
 pub use c11::{Access, C11};
 pub use linearizable::Linearizable;
 pub use observed::{Performed, ScObserved};
-pub use observers::{Observers, TableOne, Traffic, WrongValue};
+pub use observers::{Observers, Traffic, WrongValue};
 pub use transactions::{TransactionAction, TransactionEvent, Transactions};
 pub use windowed::{WindowEntry, Windowed};
 

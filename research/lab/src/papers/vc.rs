@@ -4,10 +4,11 @@
 
 use std::time::Duration;
 
+use baseline::TableOne;
 use machine::protocol::Name;
 use machine::{CacheConfig, Client, ClientOperation, CoreKind, Cores, Mistake, Note, Seen, Setup};
 use model::{Certificate, Model};
-use monitor::{Monitor, Observers, Performed, ScObserved, TableOne};
+use monitor::{Monitor, Observers, Performed, ScObserved};
 
 use crate::plot::{Axis, Group, Plot};
 use crate::table::{self, Table, percent};
