@@ -5,7 +5,7 @@ use history::Execution;
 use history::execution::{EventId, ExecutionBuilder, Kind};
 use memory::Budget;
 use memory::kernel::{self, Order};
-use workload::hard::{self, Figure};
+use workload::hard::{self, HardShape};
 use workload::{cases, memory as atomic};
 
 const WSC: Saturation = Saturation { rule: Rule::Wsc, guesses: 0 };
@@ -136,8 +136,8 @@ fn some_kernels_need_two_guesses() {
 fn what_is_found_is_in_the_kernel() {
     let stages = [WSC, SIX, guess(1), guess(2)];
     let (mut found, mut all) = ([0; 4], 0);
-    let hard = [Figure::Three, Figure::Four, Figure::Five].map(|figure| {
-        let config = hard::HardConfig { figure, copies: 1, side_by_side: false, violating: false };
+    let hard = [HardShape::OneGuess, HardShape::LongConflict, HardShape::TwoGuesses].map(|shape| {
+        let config = hard::HardConfig { shape, copies: 1, side_by_side: false, violating: false };
         Execution::from_history(&hard::history(&config)).expect("an execution")
     });
     let random = (0..cases(40)).map(|seed| {

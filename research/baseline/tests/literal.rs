@@ -5,7 +5,7 @@ use history::{Execution, History};
 use memory::research::{Causality, Limits, PartialStoreOrder};
 use memory::{Budget, Options};
 use model::{Model, Verdict};
-use workload::hard::{self, Figure};
+use workload::hard::{self, HardShape};
 use workload::{cases, memory as atomic, small};
 
 fn execution(history: &History) -> Execution {
@@ -87,9 +87,9 @@ fn the_partial_store_order_is_that_of_the_engine() {
 /// What saturation leaves open is still decided.
 #[test]
 fn the_hard_shapes_are_decided() {
-    for figure in [Figure::Three, Figure::Four, Figure::Five] {
+    for shape in [HardShape::OneGuess, HardShape::LongConflict, HardShape::TwoGuesses] {
         for violating in [false, true] {
-            let config = hard::HardConfig { figure, copies: 1, side_by_side: false, violating };
+            let config = hard::HardConfig { shape, copies: 1, side_by_side: false, violating };
             let execution = execution(&hard::history(&config));
             for algorithm in Algorithm::ALL.into_iter().filter(|algorithm| algorithm.model() == Model::Sc) {
                 let found = algorithm.decide(&execution, &Budget::UNLIMITED);

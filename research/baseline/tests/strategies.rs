@@ -5,7 +5,7 @@ use history::{Execution, History};
 use memory::{Options, Tactic};
 use model::{Certificate, Evidence, Model, Verdict};
 use verify::verify;
-use workload::hard::{self, Figure};
+use workload::hard::{self, HardShape};
 use workload::{cases, memory as atomic, small, to_history};
 
 /// The models for which a store order is searched.
@@ -141,9 +141,9 @@ fn a_violation_of_the_partial_store_order_has_a_derivation() {
 }
 
 fn hard_configs(copies: u32) -> impl Iterator<Item = hard::HardConfig> {
-    [Figure::Three, Figure::Four, Figure::Five].into_iter().flat_map(move |figure| {
+    [HardShape::OneGuess, HardShape::LongConflict, HardShape::TwoGuesses].into_iter().flat_map(move |shape| {
         [(false, false), (false, true), (true, false), (true, true)].map(|(side_by_side, violating)| hard::HardConfig {
-            figure,
+            shape,
             copies,
             side_by_side,
             violating,

@@ -47,7 +47,8 @@ fn it_misses_violations_and_reports_nothing_false() {
         };
         for number in 0..200 {
             let seen = setup.varied(5, number).observe().expect("the setup is right");
-            let performed = seen.into_iter().filter_map(|it| if let Seen::Performed(it) = it { Some(it) } else { None });
+            let performed =
+                seen.into_iter().filter_map(|it| if let Seen::Performed(it) = it { Some(it) } else { None });
             let stream: Vec<Performed> = performed
                 .map(|it| Performed {
                     thread: it.thread,

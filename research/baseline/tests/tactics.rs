@@ -8,7 +8,7 @@ use history::{Execution, History};
 use memory::{Checker, Options, Tactic, fits, tactics};
 use model::{Certificate, Decision, Model, Verdict};
 use verify::verify;
-use workload::hard::{self, Figure};
+use workload::hard::{self, HardShape};
 use workload::{cases, memory as atomic, rings, small, to_history};
 
 const AUTO: Strategy = Strategy::Product(memory::Strategy::Auto);
@@ -102,7 +102,7 @@ fn the_strategy_of_a_decision_decides_the_same_again() {
         seen.extend(all_again(&entry.history, &entry.name));
     }
     for violating in [false, true] {
-        let config = hard::HardConfig { figure: Figure::Five, copies: 2, side_by_side: false, violating };
+        let config = hard::HardConfig { shape: HardShape::TwoGuesses, copies: 2, side_by_side: false, violating };
         seen.extend(all_again(&hard::history(&config), "a hard shape"));
         let rings = rings::steps(2, &[rings::crossed(violating)], false);
         seen.extend(all_again(&to_history(&rings::execution(&rings)), "rings"));

@@ -17,7 +17,7 @@ use common::in_turns;
 use history::Execution;
 use memory::Options;
 use model::{Model, Verdict};
-use workload::hard::{self, Figure};
+use workload::hard::{self, HardShape};
 use workload::memory::{MemoryConfig, history, thread_by_thread};
 
 #[global_allocator]
@@ -38,10 +38,10 @@ fn input(config: &MemoryConfig) -> Input {
     Input { name: format!("{operations} operations, {threads} threads, {locations} locations{perturbed}"), execution }
 }
 
-fn hard(figure: Figure, copies: u32) -> Input {
-    let config = hard::HardConfig { figure, copies, side_by_side: true, violating: true };
+fn hard(shape: HardShape, copies: u32) -> Input {
+    let config = hard::HardConfig { shape, copies, side_by_side: true, violating: true };
     let execution = Execution::from_history(&hard::history(&config)).expect("an execution");
-    Input { name: format!("{copies} copies of {figure:?} side by side"), execution }
+    Input { name: format!("{copies} copies of {shape:?} side by side"), execution }
 }
 
 /// Measures two models, each on its input, and prints one row.
@@ -83,8 +83,8 @@ fn main() {
     for model in by_lists {
         compare((model, &many), (Model::Rc20, &many));
     }
-    for figure in [Figure::Five, Figure::Rmws] {
-        compare((Model::Sc, &hard(figure, 500)), (Model::Sc, &hard(figure, 50)));
+    for shape in [HardShape::TwoGuesses, HardShape::TwoGuessesOfRmws] {
+        compare((Model::Sc, &hard(shape, 500)), (Model::Sc, &hard(shape, 50)));
     }
     let [wide, narrow] = [100_000, 1_000].map(|locations| input(&shape(16, locations, 250_000)));
     for model in [Model::Sc, Model::Ccm, Model::Wsc] {

@@ -19,7 +19,7 @@ use format::{Format, ReadOptions, Writer, open};
 use history::{Execution, History};
 use memory::{Checker, Options, Strategy};
 use model::{Model, Verdict};
-use workload::hard::{self, Figure};
+use workload::hard::{self, HardShape};
 use workload::memory::{MemoryConfig, execution, generate, history, thread_by_thread};
 
 #[global_allocator]
@@ -93,15 +93,15 @@ fn scale() {
 }
 
 fn hard_shapes() {
-    for figure in [Figure::Three, Figure::Four, Figure::Five] {
+    for shape in [HardShape::OneGuess, HardShape::LongConflict, HardShape::TwoGuesses] {
         for (side_by_side, violating) in [(false, false), (false, true), (true, false), (true, true)] {
-            // Copies of Figure 3 are small.
-            let copies = if figure == Figure::Three { 500 } else { 200 };
-            let config = hard::HardConfig { figure, copies, side_by_side, violating };
+            // Copies of one guess are small.
+            let copies = if shape == HardShape::OneGuess { 500 } else { 200 };
+            let config = hard::HardConfig { shape, copies, side_by_side, violating };
             let execution = Execution::from_history(&hard::history(&config)).expect("an execution");
             let (time, verdict) = decide(&execution, "auto", Duration::from_secs(60));
             println!(
-                "Figure {figure:?}, {copies} copies, {}, {}: {} operations, {} threads: {} in {time:.2?}",
+                "{shape:?}, {copies} copies, {}, {}: {} operations, {} threads: {} in {time:.2?}",
                 if side_by_side { "side by side" } else { "in sequence" },
                 if violating { "violating" } else { "valid" },
                 execution.len(),

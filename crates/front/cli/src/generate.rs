@@ -10,7 +10,7 @@ use format::{Format, WriteError, Writer};
 use history::execution::Kind;
 use history::{History, Object};
 use machine::{Client, CoreKind, Cores, Network, Setup};
-use workload::hard::{self, Figure};
+use workload::hard::{self, HardShape};
 use workload::memory::{self, MemoryConfig, MemoryStep};
 use workload::random::SplitMix64;
 use workload::transactions::{self, Store};
@@ -38,10 +38,10 @@ pub(crate) fn run(flags: &Gen, given: &[&str]) -> u8 {
         return write(flags, config.misfit(), |out, format| runs::write(out, format, configs));
     }
     let machine = match flags.model {
-        Machine::Hard3 => return run_hard(flags, Figure::Three),
-        Machine::Hard4 => return run_hard(flags, Figure::Four),
-        Machine::Hard5 => return run_hard(flags, Figure::Five),
-        Machine::HardRmw => return run_hard(flags, Figure::Rmws),
+        Machine::Hard3 => return run_hard(flags, HardShape::OneGuess),
+        Machine::Hard4 => return run_hard(flags, HardShape::LongConflict),
+        Machine::Hard5 => return run_hard(flags, HardShape::TwoGuesses),
+        Machine::HardRmw => return run_hard(flags, HardShape::TwoGuessesOfRmws),
         Machine::Triangles => return run_triangles(flags),
         Machine::ScObserved => return run_observed(flags),
         Machine::Sc => memory::Machine::Sc,
@@ -176,9 +176,9 @@ fn run_observed(flags: &Gen) -> u8 {
 }
 
 /// Writes copies of one of the hard shapes, which are the same for every seed.
-fn run_hard(flags: &Gen, figure: Figure) -> u8 {
+fn run_hard(flags: &Gen, shape: HardShape) -> u8 {
     let Gen { copies, side_by_side, violating, histories, .. } = *flags;
-    let config = hard::HardConfig { figure, copies, side_by_side, violating };
+    let config = hard::HardConfig { shape, copies, side_by_side, violating };
     write(flags, None, |out, format| {
         let mut writer = Writer::new(out, format);
         for _ in 0..histories {

@@ -1,4 +1,4 @@
-//! Histories that saturation does not decide: the shapes of wSC Figures 3, 4 and 5, composed of many copies.
+//! Histories that saturation does not decide: small shapes, composed of many copies.
 //!
 //! The histories are made of *rings*. A ring is a list of conditions "A before B", each on two writes of one location.
 //! For each condition the ring has a location y, a write of y before A in A's thread, and a thread that sees B,
@@ -6,14 +6,17 @@
 //! these reads would have to come before the overwriting write of its location, round the ring: a cycle. So a ring
 //! forbids that all its conditions hold, and saturation derives nothing from it while one of them is open.
 //!
-//! - Figure 3: a ring of the same condition twice. The opposite must hold, and only a guess finds this out;
-//! - Figure 4: a ring of the same condition many times. The guess leads to a conflict that is as long;
-//! - Figure 5: two pairs of writes, and rings that forbid three of the four ways to order them. Two guesses are needed;
-//! - the same as Figure 5 with rmws ([`crate::rings`]): saturation does not decide it even under `sra`.
+//! - [`HardShape::OneGuess`]: a ring of the same condition twice. The opposite must hold, and only a guess finds this
+//!   out;
+//! - [`HardShape::LongConflict`]: a ring of the same condition many times. The guess leads to a conflict that is as
+//!   long;
+//! - [`HardShape::TwoGuesses`]: two pairs of writes, and rings that forbid three of the four ways to order them;
+//! - [`HardShape::TwoGuessesOfRmws`]: the same with rmws ([`crate::rings`]). Saturation does not decide it even under
+//!   `sra`.
 //!
-//! The violating form of each shape forbids the remaining order, too. Copies are composed one after another in the same
-//! threads, or side by side in new threads; In both cases they share their locations, so the writes of different copies
-//! have to be ordered as well.
+//! (The first three are those of wSC Figures 3, 4 and 5.) The violating form of each shape forbids the remaining order,
+//! too. Copies are composed one after another in the same threads, or side by side in new threads. In both cases they
+//! share their locations, so the writes of different copies have to be ordered as well.
 
 use history::execution::Kind;
 use history::{History, MemoryOrder};
@@ -21,24 +24,24 @@ use history::{History, MemoryOrder};
 use crate::memory::{MemoryStep, history_of};
 use crate::rings;
 
-/// Which figure.
+/// The shape of each copy.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Figure {
-    /// One guess.
-    Three,
-    /// One guess, and a long conflict.
-    Four,
-    /// Two guesses.
-    Five,
-    /// Two guesses under `sra`.
-    Rmws,
+pub enum HardShape {
+    /// One guess decides it.
+    OneGuess,
+    /// One guess decides it, by a long conflict.
+    LongConflict,
+    /// Two guesses decide it.
+    TwoGuesses,
+    /// Two guesses decide it, under `sra`, too.
+    TwoGuessesOfRmws,
 }
 
 /// What to generate.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct HardConfig {
     /// The shape.
-    pub figure: Figure,
+    pub shape: HardShape,
     /// How many copies.
     pub copies: u32,
     /// Whether each copy has new threads. Otherwise the copies come one after another in the same threads.
@@ -50,13 +53,13 @@ pub struct HardConfig {
 /// A write of the shape: its thread and location.
 type Write = usize;
 
-/// How many conditions the ring of Figure 4 has.
-const FIGURE_FOUR_RING: usize = 5;
+/// How many conditions the ring of a long conflict has.
+const LONG_RING: usize = 5;
 
 /// The operations, thread by thread.
 pub fn generate(config: &HardConfig) -> Vec<MemoryStep> {
     let is_violating = |copy: u32| config.violating && copy + 1 == config.copies;
-    if config.figure == Figure::Rmws {
+    if config.shape == HardShape::TwoGuessesOfRmws {
         let copies: Vec<_> = (0..config.copies).map(|copy| rings::crossed(is_violating(copy))).collect();
         return rings::steps(2, &copies, config.side_by_side);
     }
@@ -65,7 +68,7 @@ pub fn generate(config: &HardConfig) -> Vec<MemoryStep> {
     for copy in 0..config.copies {
         let first = if config.side_by_side { threads.len() } else { 0 };
         let violating = is_violating(copy);
-        Copy { threads: &mut threads, first, values: &mut values }.add(config.figure, violating);
+        Copy { threads: &mut threads, first, values: &mut values }.add(config.shape, violating);
     }
     threads.into_iter().flatten().collect()
 }
@@ -105,18 +108,20 @@ impl Copy<'_> {
         value
     }
 
-    fn add(&mut self, figure: Figure, violating: bool) {
+    fn add(&mut self, shape: HardShape, violating: bool) {
         // Writes 0 and 1 are of location 0, 2 and 3 of location 1, each in the thread of its number.
-        let (pairs, mut rings): (usize, Vec<Vec<(Write, Write)>>) = match figure {
-            Figure::Three => (1, vec![vec![(0, 1); 2]]),
-            Figure::Four => (1, vec![vec![(0, 1); FIGURE_FOUR_RING]]),
-            Figure::Five | Figure::Rmws => (2, vec![vec![(1, 0), (3, 2)], vec![(1, 0), (2, 3)], vec![(0, 1), (2, 3)]]),
+        let (pairs, mut rings): (usize, Vec<Vec<(Write, Write)>>) = match shape {
+            HardShape::OneGuess => (1, vec![vec![(0, 1); 2]]),
+            HardShape::LongConflict => (1, vec![vec![(0, 1); LONG_RING]]),
+            HardShape::TwoGuesses | HardShape::TwoGuessesOfRmws => {
+                (2, vec![vec![(1, 0), (3, 2)], vec![(1, 0), (2, 3)], vec![(0, 1), (2, 3)]])
+            }
         };
         if violating {
-            rings.push(match figure {
-                Figure::Three => vec![(1, 0); 2],
-                Figure::Four => vec![(1, 0); FIGURE_FOUR_RING],
-                Figure::Five | Figure::Rmws => vec![(0, 1), (3, 2)],
+            rings.push(match shape {
+                HardShape::OneGuess => vec![(1, 0); 2],
+                HardShape::LongConflict => vec![(1, 0); LONG_RING],
+                HardShape::TwoGuesses | HardShape::TwoGuessesOfRmws => vec![(0, 1), (3, 2)],
             });
         }
         // The locations and threads that every copy has keep their numbers, whether the copy is violating or not.

@@ -35,8 +35,8 @@
 //! assert!(workload::small::executions(1).take(10).all(|execution| execution.len() <= 12));
 //!
 //! // The shapes of which the papers say that saturation does not decide them.
-//! use workload::hard::{HardConfig as Hard, Figure};
-//! let hard = Hard { figure: Figure::Five, copies: 3, side_by_side: false, violating: true };
+//! use workload::hard::{HardConfig as Hard, HardShape};
+//! let hard = Hard { shape: HardShape::TwoGuesses, copies: 3, side_by_side: false, violating: true };
 //! assert!(!workload::hard::history(&hard).operations().is_empty());
 //! let rings = workload::rings::crossed(true);
 //! assert!(!workload::rings::execution(&workload::rings::steps(2, &[rings], false)).is_empty());

@@ -309,17 +309,16 @@ pub(crate) enum Machine {
     ReadAtomic,
     /// A database whose reads return what is committed at that moment
     ReadCommitted,
-    /// The shape of Figure 3 of the paper on weak sequential consistency (docs/models.md): saturation derives nothing,
-    /// and one guess decides
+    /// Saturation derives nothing, and one guess decides
     #[value(name = "hard-3")]
     Hard3,
-    /// The shape of Figure 4: the guess leads to a long conflict
+    /// The same, but the guess leads to a long conflict
     #[value(name = "hard-4")]
     Hard4,
-    /// The shape of Figure 5: two guesses are needed
+    /// Two guesses are needed
     #[value(name = "hard-5")]
     Hard5,
-    /// The shape of Figure 5 with read-modify-writes: two guesses are needed under sra, too
+    /// With read-modify-writes: two guesses are needed under sra, too
     #[value(name = "hard-rmw")]
     HardRmw,
     /// The execution that wra, ra and sra allow if and only if a graph has no triangle (Theorem 1.7 of the paper on

@@ -362,10 +362,10 @@ fn of_anomalies() {
 /// Lemmas about transactions: each operation of a history that takes a search is a transaction.
 #[test]
 fn of_searches_for_an_order_of_transactions() {
-    use workload::hard::{Figure, HardConfig};
+    use workload::hard::{HardConfig, HardShape};
     let mut seen = Seen::default();
-    for figure in [Figure::Three, Figure::Four, Figure::Five] {
-        let hard = workload::hard::history(&HardConfig { figure, copies: 1, side_by_side: false, violating: true });
+    for shape in [HardShape::OneGuess, HardShape::LongConflict, HardShape::TwoGuesses] {
+        let hard = workload::hard::history(&HardConfig { shape, copies: 1, side_by_side: false, violating: true });
         let mut text = String::from("# @object transactions\n# @realtime none\n");
         for id in (0..hard.operations().len() as u32).map(OperationId) {
             writeln!(text, "{}", format::render_operation(&hard, id)).unwrap();

@@ -12,8 +12,8 @@
 //! (1,250 open pairs each) take 240 ms a history with cycles of candidates alone and 1.2 ms with the theory, 12 threads
 //! 75 ms and 0.9 ms, 8 threads 10 ms and 0.3 ms, 4 threads 0.15 ms and 0.04 ms; the hard shapes in sequence are 1.4 to
 //! 300 times faster with the theory. But for the hard shapes side by side, where all pairs of copies are open, cycles
-//! of candidates are better: 20 copies of Figure 3 take 0.13 to 0.33 s with them, and are undecided after 1 s with the
-//! theory. So the solver uses both.
+//! of candidates are better: 20 copies of `HardShape::OneGuess` take 0.13 to 0.33 s with them, and are undecided after
+//! 1 s with the theory. So the solver uses both.
 
 use batsat::theory::{Theory, TheoryArg};
 use batsat::{Lit, Solver, SolverInterface, SolverOpts, lbool};

@@ -1,15 +1,15 @@
 //! The kernel against its definition.
 
-use workload::hard::{self, Figure};
+use workload::hard::{self, HardShape};
 use workload::{cases, memory as atomic};
 
 use super::*;
 use crate::limits::Limits;
 
 fn hard_configs(copies: u32) -> impl Iterator<Item = hard::HardConfig> {
-    [Figure::Three, Figure::Four, Figure::Five].into_iter().flat_map(move |figure| {
+    [HardShape::OneGuess, HardShape::LongConflict, HardShape::TwoGuesses].into_iter().flat_map(move |shape| {
         [(false, false), (false, true), (true, false), (true, true)].map(|(side_by_side, violating)| hard::HardConfig {
-            figure,
+            shape,
             copies,
             side_by_side,
             violating,

@@ -6,7 +6,7 @@ use history::{Execution, ExecutionBuilder, History};
 use memory::{Checker, Options, Strategy, Tactic, c11, fits, tactics};
 use model::{Certificate, Decision, Evidence, Model, Verdict, implies};
 use verify::verify;
-use workload::hard::{self, Figure};
+use workload::hard::{self, HardShape};
 use workload::memory::{self as atomic, Machine};
 use workload::{cases, small, to_history};
 
@@ -306,13 +306,13 @@ fn components_that_share_locations_agree_with_the_oracle() {
 /// Hard shapes side by side: the last of them is a violation, which only a search can find.
 #[test]
 fn hard_components_take_turns() {
-    for figure in [Figure::Three, Figure::Four, Figure::Five] {
+    for shape in [HardShape::OneGuess, HardShape::LongConflict, HardShape::TwoGuesses] {
         for violating in [false, true] {
-            let history = hard::history(&hard::HardConfig { figure, copies: 20, side_by_side: true, violating });
+            let history = hard::history(&hard::HardConfig { shape, copies: 20, side_by_side: true, violating });
             let decision = decide(Model::Sc, &execution(&history), Strategy::Auto, true);
             let expected = if violating { Verdict::Violation } else { Verdict::Consistent };
-            assert_eq!((decision.verdict, decision.strategy), (expected, "components"), "{figure:?}");
-            prove(Model::Sc, &history, &decision, &format_args!("{figure:?}"));
+            assert_eq!((decision.verdict, decision.strategy), (expected, "components"), "{shape:?}");
+            prove(Model::Sc, &history, &decision, &format_args!("{shape:?}"));
         }
     }
 }

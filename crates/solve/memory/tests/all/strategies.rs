@@ -10,7 +10,7 @@ use history::{Execution, ExecutionBuilder, History};
 use memory::{Checker, Options, Strategy, Tactic, check};
 use model::{Certificate, Decision, Evidence, Model, Verdict};
 use verify::verify;
-use workload::hard::{self, Figure};
+use workload::hard::{self, HardShape};
 use workload::memory::Machine;
 use workload::{cases, memory as atomic, small, to_history};
 
@@ -122,9 +122,9 @@ fn what_sequential_consistency_implies_is_not_asked_again() {
 }
 
 fn hard_configs(copies: u32) -> impl Iterator<Item = hard::HardConfig> {
-    [Figure::Three, Figure::Four, Figure::Five].into_iter().flat_map(move |figure| {
+    [HardShape::OneGuess, HardShape::LongConflict, HardShape::TwoGuesses].into_iter().flat_map(move |shape| {
         [(false, false), (false, true), (true, false), (true, true)].map(|(side_by_side, violating)| hard::HardConfig {
-            figure,
+            shape,
             copies,
             side_by_side,
             violating,
@@ -197,8 +197,12 @@ fn hard_histories_of_two_hundred_copies_are_decided() {
 /// A refutation is refused as soon as anything in it is missing.
 #[test]
 fn the_verifier_refuses_damaged_refutations() {
-    let history =
-        hard::history(&hard::HardConfig { figure: Figure::Five, copies: 1, side_by_side: false, violating: true });
+    let history = hard::history(&hard::HardConfig {
+        shape: HardShape::TwoGuesses,
+        copies: 1,
+        side_by_side: false,
+        violating: true,
+    });
     let (_, evidence) = decide(Model::Sc, &history, &execution(&history), Strategy::Auto);
     let Evidence::Refutation(lemmas) = evidence else { panic!("the violation needs lemmas") };
     assert!(lemmas.len() > 1);

@@ -150,8 +150,8 @@ fn copies_are_allowed_but_for_the_one_that_is_not() {
             if side_by_side && copies > 5 {
                 continue;
             }
-            let figure = hard::Figure::Rmws;
-            let history = hard::history(&hard::HardConfig { figure, copies, side_by_side, violating });
+            let shape = hard::HardShape::TwoGuessesOfRmws;
+            let history = hard::history(&hard::HardConfig { shape, copies, side_by_side, violating });
             let execution = Execution::from_history(&history).expect("an execution");
             let decision = verified(&execution, &history);
             assert_eq!(decision.verdict == Verdict::Violation, violating, "{copies} {side_by_side}");
