@@ -49,7 +49,7 @@ enum Command {
     /// is violated.
     Check(Check),
 
-    /// List the knobs of the memory engines, with their values and units
+    /// List the knobs of the engines, with their values and units
     Knobs,
 
     /// Measure the heuristics of the memory engines on a grid of generated histories, each against the same without it
@@ -294,9 +294,14 @@ fn main() -> ExitCode {
             Err(error) => told(Err(error)),
         },
         Command::Knobs => {
-            for knob in Knobs::ALL {
-                let value = Knobs::default().get(knob.name).unwrap_or_default();
-                println!("{:<32} {value:>12} {}", knob.name, knob.unit);
+            let [memory, object, transaction] =
+                [Knobs::ALL, object::Knobs::ALL, transaction::Knobs::ALL].map(|all| all.iter());
+            let value = |name| {
+                let (object, transaction) = (object::Knobs::DEFAULT, transaction::Knobs::DEFAULT);
+                Knobs::DEFAULT.get(name).or_else(|| object.get(name)).or_else(|| transaction.get(name))
+            };
+            for knob in memory.chain(object).chain(transaction) {
+                println!("{:<32} {:>12} {}", knob.name, value(knob.name).unwrap_or_default(), knob.unit);
             }
             ExitCode::SUCCESS
         }

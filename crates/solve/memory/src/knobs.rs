@@ -50,6 +50,10 @@ search::knobs! {
         /// [nearest](crate::store::nearness). Without, 1,000 threads x 64 locations x 20,000 operations take more than
         /// 2.5 s instead of 0.9 s.
         nearness: bool = true, "true or false";
+        /// With more than one decision for so many events of the interleaving, there are many.
+        events_per_decision: u64 = 1 << 10, "events";
+        /// Whether a lemma is used again, and not only to go on from its conflict.
+        lemmas: bool = false, "true or false";
         /// How many hints are tried without progress before a decision is made. Without any, 256 threads x 64 locations
         /// x 20,000 operations take 290 ms instead of 108.
         hints: u32 = 256, "hints";
@@ -99,7 +103,10 @@ search::knobs! {
         /// Whether a lemma is used again, and not only to go on from its conflict. Without, violations of 16 random
         /// rings (`workload::rings`, two copies, all accesses sequentially consistent) take 7.3 and 10.5 ms instead of
         /// 3.2 and 2.4; what is allowed takes as long.
-        reuse: bool = true, "true or false";
+        lemmas: bool = true, "true or false";
+        /// The shortest cycle is looked for through so many waiters. Further waiters are tried only until one cycle is
+        /// found.
+        cycle_starts: usize = 64, "waiters";
     }
     /// The choice of sources.
     sources: SourceKnobs {
@@ -119,6 +126,8 @@ search::knobs! {
         cost: u64 = 64, "events";
         /// After so many conflicts, the search begins again.
         conflicts: u64 = 64, "conflicts";
+        /// If no more reads are to blame than this, those that are not needed are left out, one by one.
+        left_out: usize = 64, "reads";
     }
     /// The engines of the causal family.
     causal: CausalKnobs {
@@ -182,6 +191,14 @@ search::knobs! {
         first_events: usize = 16, "events";
     }
 }
+
+/// After so many decisions, a search that needs [many](StoreKnobs::events_per_decision) begins anew, and each time there
+/// may be more of them. A list is no knob; docs/benchmarks.md has what was measured, with [`FEW`].
+pub(crate) const DECISIONS: [u64; 4] = [8, 32, 64, 128];
+
+/// How much `few` of the [nearness](crate::store::nearness) is for each thread, each time that a search begins anew. It
+/// is another number each time, since the one before led to many decisions.
+pub(crate) const FEW: [u64; 4] = [2, 8, 1, 4];
 
 impl CausalKnobs {
     /// How many writes a read looks at, in an execution of so many threads.

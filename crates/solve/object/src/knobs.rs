@@ -6,7 +6,17 @@
 //! 32 x 20,000 x 10` is a run of a stack with 32 threads, 20,000 operations and 10 values; with 0 values, no value
 //! repeats.
 
+use search::Turns;
+
 search::knobs! {
+    /// Independent parts of a history.
+    parts: PartKnobs {
+        /// How many steps the search of a part has in its first turn. Most searches end before.
+        first_turn: u64 = 1 << 10, "steps";
+        /// How many times as many it has in each further turn. All turns of a part together take at most 16/3 times as
+        /// many steps as it needs alone.
+        turn_growth: u64 = 4, "times";
+    }
     /// Stacks.
     stack: StackKnobs {
         /// How many steps the search has in its first turn, for each call. Fewer than these blame a later operation of
@@ -72,5 +82,12 @@ search::knobs! {
         /// How many pieces are looked up for each byte of a text before the fast algorithm declines. With 1, strings of
         /// 16 x 1,000 x 0 are left to the search, and take more than 6 s instead of less than 1 ms.
         lookups: usize = 16, "pieces a byte";
+    }
+}
+
+impl PartKnobs {
+    /// The turns of the parts.
+    pub(crate) const fn turns(&self) -> Turns {
+        Turns { first: self.first_turn, growth: self.turn_growth }
     }
 }

@@ -149,7 +149,9 @@ pub fn check(history: &ObjectHistory, options: &Options) -> Decision {
         }
     }
     used.search |= !waiting.is_empty();
-    match turns::decide(&waiting, &options.budget, |(_, part), limits| (part.built_in.search)(part, limits)) {
+    match turns::decide(&waiting, options.knobs.parts.turns(), &options.budget, |(_, part), limits| {
+        (part.built_in.search)(part, limits)
+    }) {
         Outcome::Violation(core) => return violation(used.strategy(history.built_in()), core),
         Outcome::GaveUp(gave_up) => return unknown(used, gave_up.to_string()),
         Outcome::Decided(answers) => {

@@ -87,11 +87,12 @@ pub fn check_calls<S: Sequential>(specification: &S, calls: &Calls<S>, options: 
         return unknown(format!("call {at} returns before it is called"));
     }
     let search = |places: &Vec<usize>, limits: Limits<'_>| decide(specification, calls, places, limits);
-    let decided = match turns::decide(&parts(specification, calls), &options.budget, search) {
-        Outcome::Violation(core) => return violation("search", core),
-        Outcome::GaveUp(gave_up) => return unknown(gave_up.to_string()),
-        Outcome::Decided(decided) => decided,
-    };
+    let decided =
+        match turns::decide(&parts(specification, calls), options.knobs.parts.turns(), &options.budget, search) {
+            Outcome::Violation(core) => return violation("search", core),
+            Outcome::GaveUp(gave_up) => return unknown(gave_up.to_string()),
+            Outcome::Decided(decided) => decided,
+        };
     let linearization = |answer| match answer {
         Answer::Linearizable(linearization) => linearization,
         _ => unreachable!("a search finds an order or none"),

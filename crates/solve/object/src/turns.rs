@@ -17,9 +17,6 @@ use model::object::Core;
 use crate::answer::Answer;
 use crate::search::{Budget, GaveUp, Limits};
 
-/// How many steps the turns of a search have.
-const TURNS: Turns = Turns { first: 1 << 10, growth: 4 };
-
 /// What came of it.
 pub enum Outcome {
     /// A part is not linearizable.
@@ -33,11 +30,12 @@ pub enum Outcome {
 /// Decides all parts by `search`.
 pub fn decide<'b, P>(
     parts: &[P],
+    turns: Turns,
     budget: &'b Budget,
     mut search: impl FnMut(&P, Limits<'b>) -> Result<Answer, GaveUp>,
 ) -> Outcome {
     let mut answers: Vec<Result<Answer, GaveUp>> = parts.iter().map(|_| Err(GaveUp::Steps)).collect();
-    let ended = TURNS.take((0..parts.len()).collect(), u64::MAX, |&mut part, steps| {
+    let ended = turns.take((0..parts.len()).collect(), u64::MAX, |&mut part, steps| {
         match search(&parts[part], Limits { budget, steps }) {
             Ok(Answer::Violation(core)) => return ControlFlow::Break(Outcome::Violation(core)),
             Err(why) if why.ends_all() => return ControlFlow::Break(Outcome::GaveUp(why)),
@@ -58,11 +56,12 @@ mod tests {
     use history::OperationId;
 
     use super::*;
+    use crate::knobs::PartKnobs;
 
     /// Parts that need so many steps. A part that needs an odd number is a violation.
     fn outcome(needs: &[u64]) -> (Outcome, u64) {
         let mut taken = 0_u64;
-        let outcome = decide(needs, &Budget::UNLIMITED, |&needs, limits| {
+        let outcome = decide(needs, PartKnobs::DEFAULT.turns(), &Budget::UNLIMITED, |&needs, limits| {
             taken = needs.min(limits.steps).saturating_add(taken);
             match needs {
                 _ if needs > limits.steps => Err(GaveUp::Steps),

@@ -35,14 +35,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod commit_order;
 mod explain;
 mod frame;
 mod graph;
+mod knobs;
 mod known;
 mod resolve;
 mod rules;
-
-mod commit_order;
 mod view;
 mod weak;
 
@@ -56,15 +56,10 @@ use commit_order::SaturatedOrder;
 use explain::graph::OfGraph;
 use frame::CommitFrame;
 use graph::{CommitGraph, EdgeReason};
+pub use knobs::Knobs;
 pub use resolve::{ResolveError, Resolved, resolve};
 use search::{Ending, Steps};
 use view::{INIT, TransactionView};
-
-/// Up to so many transactions, the evidence of a violation is that of the weakest level that is violated.
-const MOST_FOR_WEAKER: usize = 20_000;
-
-/// How many lemmas a stronger level may take that would decide a weaker one.
-const MOST_LEMMAS_OF_STRONGER: u64 = 64;
 
 /// The levels whose premise depends on the commit order.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -106,6 +101,7 @@ pub struct LevelChecker {
     /// Whether a consistent history gets a witness.
     witness: bool,
     budget: Budget,
+    knobs: Knobs,
 }
 
 /// What a level says: a witness, or evidence of a violation.
@@ -140,13 +136,19 @@ type Answered = Result<Answer, GaveUp>;
 impl LevelChecker {
     /// A checker of this history. An error means that the sources of its reads are not known.
     pub fn new(history: &History) -> Result<Self, ResolveError> {
-        Ok(Self { resolved: resolve(history)?, witness: false, budget: Budget::default() })
+        Ok(Self { resolved: resolve(history)?, witness: false, budget: Budget::default(), knobs: Knobs::DEFAULT })
     }
 
     /// Whether a consistent history gets a witness. The evidence of a violation is always made.
     #[must_use]
     pub fn with_witness(self, witness: bool) -> Self {
         Self { witness, ..self }
+    }
+
+    /// Sets the knobs.
+    #[must_use]
+    pub fn with_knobs(self, knobs: Knobs) -> Self {
+        Self { knobs, ..self }
     }
 
     /// Sets what may be used from now on. What would need more is `unknown`.
@@ -192,7 +194,8 @@ impl LevelChecker {
         if let Some(&bad) = self.resolved.bad.first() {
             return Ok(Answer::Violation("reads-from", TransactionEvidence::Bad(bad)));
         }
-        let run = LevelDecision { view: &self.resolved.view, sessions: isolation.sessions, budget: &self.budget };
+        let Self { budget, knobs, .. } = self;
+        let run = LevelDecision { view: &self.resolved.view, sessions: isolation.sessions, budget, knobs };
         match isolation.level {
             Level::Prefix => run.strong(Strong::Prefix),
             Level::ParallelSnapshotIsolation => run.strong(Strong::Parallel),
@@ -208,6 +211,7 @@ struct LevelDecision<'a> {
     view: &'a TransactionView,
     sessions: Sessions,
     budget: &'a Budget,
+    knobs: &'a Knobs,
 }
 
 impl LevelDecision<'_> {
@@ -299,7 +303,7 @@ impl LevelDecision<'_> {
     /// The violation of a weaker level, the weakest first: its evidence is plainer. In a long history it is not looked
     /// for, since that takes longer than the verdict.
     fn weaker(&self, level: Level) -> Option<Answer> {
-        if self.view.len() > MOST_FOR_WEAKER {
+        if self.view.len() > self.knobs.levels.weaker_up_to {
             return None;
         }
         let all = [Level::Pl2, Level::ReadCommitted, Level::RepeatableRead, Level::ReadAtomic, Level::Causal];
@@ -431,7 +435,7 @@ impl LevelDecision<'_> {
             Strong::Prefix | Strong::Snapshot => &[Strong::Serializable],
         };
         for &stronger in stronger {
-            match self.search(stronger, MOST_LEMMAS_OF_STRONGER) {
+            match self.search(stronger, self.knobs.levels.lemmas_of_stronger) {
                 Ok(Answer::Consistent(strategy, witness)) => {
                     return Ok(Answer::Consistent(strategy, witness.weakened(level)));
                 }

@@ -16,10 +16,8 @@ use history::{Execution, OpenExecution};
 use model::{Derivation, Edge, Evidence, Model, Node, Rule, Verdict};
 use rustc_hash::FxHashSet;
 
+use crate::knobs::SourceKnobs;
 use crate::{Options, check};
-
-/// If a lemma has more reads, they are not left out one by one.
-const MOST_READS: usize = 64;
 
 /// Sources that the model refuses, whatever the others are.
 pub(super) struct Conflict {
@@ -56,6 +54,7 @@ pub(super) fn find(
     execution: &Execution,
     chosen: &[Option<EventId>],
     evidence: &Evidence,
+    knobs: SourceKnobs,
 ) -> Option<Conflict> {
     let open_read = |event: EventId| open.find(event).and_then(|read| Some((read, chosen[read]?)));
     let mut named = FxHashSet::default();
@@ -68,7 +67,9 @@ pub(super) fn find(
         for extent in [Extent::Named, Extent::Chains, Extent::Fences] {
             let mut part = Part::new(open, execution, &named, extent);
             if let Some(mut evidence) = part.refuted(model) {
-                part.leave_out_reads(model, &mut evidence, |event| open_read(event).is_some());
+                if part.reads().filter(|&event| open_read(event).is_some()).count() <= knobs.left_out {
+                    part.leave_out_reads(model, &mut evidence, |event| open_read(event).is_some());
+                }
                 let reads = part.reads().filter_map(open_read).collect();
                 return Some(Conflict { reads, evidence });
             }
@@ -164,9 +165,6 @@ impl<'a> Part<'a> {
     /// Leaves out reads, one by one, as long as the model refuses the part.
     fn leave_out_reads(&mut self, model: Model, evidence: &mut Evidence, is_open: impl Fn(EventId) -> bool) {
         let reads: Vec<EventId> = self.reads().filter(|&id| is_open(id)).collect();
-        if reads.len() > MOST_READS {
-            return;
-        }
         for read in reads {
             let before = self.events.clone();
             let at = self.events.binary_search_by_key(&read, |&(id, _)| id).expect("it is there");

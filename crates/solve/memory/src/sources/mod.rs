@@ -183,7 +183,8 @@ impl<'a> Judge<'a> {
         let execution = &*self.execution;
         if let Some(weaker) = self.weaker.filter(|_| !std::mem::take(&mut self.is_first)) {
             let evidence = judge(execution, self.options, weaker, Strategy::Auto).evidence;
-            let find = |evidence| conflict::find(self.model, open, execution, chosen, evidence);
+            let knobs = self.options.knobs.sources;
+            let find = |evidence| conflict::find(self.model, open, execution, chosen, evidence, knobs);
             if let Some(found) = evidence.as_ref().and_then(find) {
                 return Judged::Refused(found);
             }
@@ -192,7 +193,8 @@ impl<'a> Judge<'a> {
         self.name = decision.strategy;
         match (decision.verdict, decision.evidence) {
             (Verdict::Violation, Some(evidence)) => {
-                let found = conflict::find(self.model, open, execution, chosen, &evidence);
+                let knobs = self.options.knobs.sources;
+                let found = conflict::find(self.model, open, execution, chosen, &evidence, knobs);
                 Judged::Refused(found.unwrap_or_else(|| Conflict::whole(chosen, evidence)))
             }
             (_, evidence) => Judged::Decided(Decision { evidence, ..decision }),

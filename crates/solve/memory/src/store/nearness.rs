@@ -15,10 +15,8 @@ use order::saturation::NONE;
 
 use super::frame::Frame;
 use super::interleaving::Urgency;
+use crate::knobs::FEW;
 
-/// How much `few` is for each thread, round after round. A search that begins anew counts in another way than before,
-/// since the way before led to many decisions.
-const FEW: [u64; 4] = [2, 8, 1, 4];
 /// The unit of nearness.
 const ONE: u64 = 1 << 32;
 

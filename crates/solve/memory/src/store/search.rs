@@ -37,13 +37,8 @@ use super::interleaving::{Gone, Interleaving};
 use super::nearness::{Nearness, ReaderDistance};
 use super::rules::StoreRules;
 use super::saturate::Saturated;
-use crate::knobs::StoreKnobs;
+use crate::knobs::{DECISIONS, StoreKnobs};
 use model::Budget;
-
-/// After so many decisions, and if there was more than one for so many events that went, the search begins anew. Each
-/// time, there may be more decisions.
-const DECISIONS: [u64; 4] = [8, 32, 64, 128];
-const EVENTS_PER_DECISION: u64 = 1 << 10;
 
 /// A write that waits for readers of another write, and that other write.
 #[derive(Copy, Clone, Debug)]
@@ -111,7 +106,8 @@ impl<'a, L: Lane> StoreOrder<'a, L> {
             nearness: None,
             begins_anew: false,
         };
-        Search::new(theory).without_reuse()
+        let search = Search::new(theory);
+        if knobs.lemmas { search } else { search.without_reuse() }
     }
 
     /// The order.
@@ -169,7 +165,7 @@ impl<'a, L: Lane> StoreOrder<'a, L> {
     fn needs_many_decisions(&self) -> bool {
         self.knobs.nearness
             && DECISIONS.get(self.begun_anew).is_some_and(|&many| self.decisions >= many)
-            && self.decisions * EVENTS_PER_DECISION > self.interleaving.line().len() as u64
+            && self.decisions * self.knobs.events_per_decision > self.interleaving.line().len() as u64
     }
 
     /// Lets threads try again after something was taken back or was turned round.

@@ -141,8 +141,7 @@ impl<'f> PscSearch<'f> {
         match saturate(base, &mut rules, budget)? {
             Ok(order) => {
                 let known = order.edge_count() as u32;
-                let search = Psc::search(base, order, rules, budget);
-                let search = if options.knobs.psc.reuse { search } else { search.without_reuse() };
+                let search = Psc::search(base, order, rules, options.knobs.psc, budget);
                 self.search = Some((Box::new(search), known));
                 Ok(None)
             }

@@ -23,12 +23,11 @@ use super::interleaving::{Interleaving, Waiter};
 use super::nodes::{Node, Nodes};
 use super::rules::{PscRules, Reason};
 use super::steps::NONE;
+use crate::knobs::PscKnobs;
 use order::Rows;
 
 /// How many events enter between two looks at the clock.
 const EVENTS_PER_TIME_CHECK: usize = 1 << 10;
-/// The shortest cycle is looked for through so many waiters. Further waiters are tried only until one cycle is found.
-const MAX_CYCLE_STARTS: usize = 64;
 
 /// One edge of a path.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -161,6 +160,7 @@ pub(super) fn saturate(
 /// The theory. See the [module](self).
 pub(super) struct Psc<'f> {
     base: &'f Base,
+    knobs: PscKnobs,
     budget: Budget,
     order: Justified<PscRules<'f>>,
     interleaving: Interleaving<'f>,
@@ -168,13 +168,21 @@ pub(super) struct Psc<'f> {
 
 impl<'f> Psc<'f> {
     /// A search for a modification order in a saturated order.
-    pub(super) fn search(base: &'f Base, order: Saturation, rules: PscRules<'f>, budget: &Budget) -> Search<Self> {
-        Search::new(Self {
+    pub(super) fn search(
+        base: &'f Base,
+        order: Saturation,
+        rules: PscRules<'f>,
+        knobs: PscKnobs,
+        budget: &Budget,
+    ) -> Search<Self> {
+        let search = Search::new(Self {
             base,
+            knobs,
             budget: budget.clone(),
             order: Justified::new(order, rules, Events),
             interleaving: Interleaving::new(&base.nodes),
-        })
+        });
+        if knobs.lemmas { search } else { search.without_reuse() }
     }
 
     pub(super) fn nodes(&self) -> &Nodes {
@@ -207,7 +215,7 @@ impl<'f> Psc<'f> {
         let (waiters, waits) = self.interleaving.waiters(order);
         let mut cycles = Cycles::new(waiters.len());
         let begins = 0..waiters.len() as u32;
-        let shortest = cycles.shortest_of_all(begins, MAX_CYCLE_STARTS, |at| waits[at as usize].as_slice());
+        let shortest = cycles.shortest_of_all(begins, self.knobs.cycle_starts, |at| waits[at as usize].as_slice());
         let is_open = |waiter: &Waiter| waiter.current != NONE && !order.before(waiter.current, waiter.write);
         let open = shortest.iter().map(|&at| waiters[at as usize]).filter(is_open);
         let waiter = open.max_by_key(|waiter| self.interleaving.place(waiter.current))?;
