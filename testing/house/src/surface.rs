@@ -7,15 +7,64 @@
 //!
 //! The reading is by lines, as rustfmt writes them. It needs no compiler, and a new item always shows.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
-use crate::{Crate, read};
+use crate::{Crate, files, read};
 
 /// The public items of a crate, one a line, in the order of the source.
 pub fn of(room: &Crate) -> Vec<String> {
     let mut items = Vec::new();
     module(&room.folder.join("src"), &room.folder.join("src/lib.rs"), &room.name, &mut items);
     items
+}
+
+/// The public types of a crate, each with the file that declares it: those of a public module, and those that such a
+/// module offers from a private one.
+pub fn types(room: &Crate) -> BTreeSet<(String, PathBuf)> {
+    let root = room.folder.join("src");
+    let of_item = |item: &String| -> Vec<(String, PathBuf)> {
+        let Some((path, item)) = item.split_once(": ") else { return Vec::new() };
+        let module = path.split("::").skip(1).fold(root.clone(), |folder, name| folder.join(name));
+        if let Some(used) = item.strip_prefix("use ") {
+            return offered(&root, &module, used);
+        }
+        let name = KINDS.iter().find_map(|kind| item.strip_prefix(kind)?.strip_prefix(' '));
+        name.map(|name| (name.to_owned(), file_of(&module))).into_iter().collect()
+    };
+    of(room).iter().flat_map(of_item).collect()
+}
+
+/// The kinds of types.
+const KINDS: [&str; 5] = ["struct", "enum", "trait", "type", "union"];
+
+/// The file of a module whose submodules stand in `folder`.
+fn file_of(folder: &Path) -> PathBuf {
+    let candidates = [folder.join("lib.rs"), folder.with_extension("rs"), folder.join("mod.rs")];
+    candidates.into_iter().find(|file| file.exists()).unwrap_or_default()
+}
+
+/// The types of the same crate among those that `pub use` of a module offers. `module` is where its submodules stand. A
+/// type is of the crate if the file of the named module, or one below it, declares it.
+fn offered(root: &Path, module: &Path, used: &str) -> Vec<(String, PathBuf)> {
+    let (path, names) = used
+        .split_once("::{")
+        .map(|(path, names)| (path, names.trim_end_matches('}')))
+        .or_else(|| used.rsplit_once("::"))
+        .unwrap_or(("", used));
+    let begin = if path.starts_with("crate") { root } else { module };
+    let place = path.split("::").filter(|part| *part != "crate").fold(begin.to_owned(), |place, part| place.join(part));
+    let mut below = files(&place);
+    below.push(file_of(&place));
+    let declares = |file: &Path, name: &str| {
+        let is_it = |line: &str| {
+            let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+            line.starts_with("pub ") && words.windows(2).any(|pair| KINDS.contains(&pair[0]) && pair[1] == name)
+        };
+        file.exists() && read(file).lines().any(is_it)
+    };
+    let names = names.split(", ").map(|name| name.split(" as ").last().unwrap_or(name));
+    names.filter_map(|name| Some((name.to_owned(), below.iter().find(|file| declares(file, name))?.clone()))).collect()
 }
 
 /// Adds the items of the module in `file`, whose submodules stand in `folder`.

@@ -40,13 +40,15 @@ pub fn decide(model: Model, execution: &Execution, witness: bool, limits: &Limit
         Model::Cc => causality.conflicts(true, |_, _| ()).map(|()| None),
         Model::Ccv => causality.ccv(witness, limits),
         Model::Cm => check_with(execution, || ListedPast::new(&causality), witness, limits),
-        _ => {
+        Model::Ccm => {
             let views = all_view_edges_with(execution, || ListedPast::new(&causality), limits)?;
             let happens = HappensLists::new(execution, &views, most);
             PartialStoreOrder::of(execution, &causality.writes, views, happens, limits)?
                 .check_acyclic(&limits.budget)?;
             Ok(None)
         }
+        // Clocks of full width decide it.
+        _ => Err(no_room(0).into()),
     }
 }
 

@@ -110,7 +110,11 @@ pub(crate) fn decide<'a>(
         Some(causality) => causality,
         None => causality.insert(Causality::new(execution, &limits.budget)?),
     };
-    if model == Model::Cm { cm::check(causality, witness, limits) } else { ccm::check(causality, limits) }
+    match model {
+        Model::Cm => cm::check(causality, witness, limits),
+        Model::Ccm => ccm::check(causality, limits),
+        _ => unreachable!("{model} has no engine in this family"),
+    }
 }
 
 /// Decides a model of the family as [`decide`] does, if there are many threads of few events each. Otherwise it gives
