@@ -49,4 +49,4 @@ fn a_public_type_has_a_name_of_its_own() {
 
 /// Names that several public types still have. Most of them are the words for an explored program, which has
 /// values, steps and executions as a history has. The list only gets shorter.
-const SHARED: [&str; 9] = ["Call", "Execution", "Explanation", "Knobs", "Model", "Next", "Source", "Step", "Value"];
+const SHARED: [&str; 8] = ["Call", "Execution", "Explanation", "Model", "Next", "Source", "Step", "Value"];
