@@ -35,6 +35,24 @@ pub enum Level {
     Serializable,
 }
 
+impl Level {
+    /// All levels.
+    pub const ALL: [Self; 9] = [
+        Self::Pl2,
+        Self::ReadCommitted,
+        Self::RepeatableRead,
+        Self::ReadAtomic,
+        Self::Causal,
+        Self::Prefix,
+        Self::ParallelSnapshotIsolation,
+        Self::SnapshotIsolation,
+        Self::Serializable,
+    ];
+}
+
+/// What is known of each level, in their order.
+type OfLevels<T> = [T; Level::ALL.len()];
+
 /// What stands for session order.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
@@ -46,7 +64,7 @@ pub enum Sessions {
 
 /// The verdicts of all levels.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Verdicts([[Option<bool>; 9]; 3]);
+pub struct Verdicts([OfLevels<Option<bool>>; 3]);
 
 impl Verdicts {
     /// Whether a level holds; none if it speaks of time and the history has none.
@@ -54,8 +72,8 @@ impl Verdicts {
         self.0[sessions as usize][level as usize]
     }
 
-    /// The verdicts of the nine levels, by what stands for session order.
-    pub fn all(&self) -> &[[Option<bool>; 9]; 3] {
+    /// The verdicts of all levels, by what stands for session order.
+    pub fn all(&self) -> &[OfLevels<Option<bool>>; 3] {
         &self.0
     }
 }
@@ -89,7 +107,8 @@ struct Counted {
 pub fn verdicts(history: &History) -> Option<Verdicts> {
     let is_timed = !history.is_untimed();
     let known = |sessions: usize| sessions < 2 || is_timed;
-    let mut verdicts: [[Option<bool>; 9]; 3] = std::array::from_fn(|sessions| [known(sessions).then_some(false); 9]);
+    let mut verdicts: [OfLevels<Option<bool>>; 3] =
+        std::array::from_fn(|sessions| [known(sessions).then_some(false); Level::ALL.len()]);
     let counted = match resolve(history) {
         Err(Trouble::Unknown) => return None,
         Err(Trouble::Bad) => return Some(Verdicts(verdicts)),
@@ -355,21 +374,21 @@ impl<'a> Axioms<'a> {
     }
 
     /// Which levels some commit order satisfies.
-    fn try_all(&self) -> [bool; 9] {
-        let mut found = [false; 9];
+    fn try_all(&self) -> OfLevels<bool> {
+        let mut found = [false; Level::ALL.len()];
         self.extend(&mut Vec::new(), &mut found);
         found
     }
 
     /// Tries all commit orders that begin so.
-    fn extend(&self, order: &mut Vec<usize>, found: &mut [bool; 9]) {
+    fn extend(&self, order: &mut Vec<usize>, found: &mut OfLevels<bool>) {
         let count = self.counted.ids.len();
         if order.len() == count {
             let mut co = [0u16; 16];
             for (at, &a) in order.iter().enumerate() {
                 co[a] = order[at + 1..].iter().fold(0, |set, &b| set | 1 << b);
             }
-            for (level, found) in found.iter_mut().enumerate() {
+            for (level, found) in Level::ALL.into_iter().zip(found) {
                 *found = *found || self.satisfies(level, &co);
             }
             return;
@@ -384,24 +403,25 @@ impl<'a> Axioms<'a> {
         }
     }
 
-    fn satisfies(&self, level: usize, co: &Relation) -> bool {
+    fn satisfies(&self, level: Level, co: &Relation) -> bool {
         let before = &self.before;
         let prefix = || union(before, &compose(co, before));
         let premise: Relation = match level {
-            0 => [0; 16],
-            1 | 2 => return (level == 1 || self.is_repeatable) && self.read_committed(co),
-            3 => *before,
-            4 => closure(before),
-            5 => prefix(),
-            6 => {
+            Level::Pl2 => [0; 16],
+            Level::ReadCommitted => return self.read_committed(co),
+            Level::RepeatableRead => return self.is_repeatable && self.read_committed(co),
+            Level::ReadAtomic => *before,
+            Level::Causal => closure(before),
+            Level::Prefix => prefix(),
+            Level::ParallelSnapshotIsolation => {
                 let conflicts = std::array::from_fn(|at| co[at] & self.conflicts[at]);
                 closure(&union(before, &conflicts))
             }
-            7 => {
+            Level::SnapshotIsolation => {
                 let conflicts: Relation = std::array::from_fn(|at| co[at] & self.conflicts[at]);
                 union(&prefix(), &union(&conflicts, &compose(co, &conflicts)))
             }
-            _ => *co,
+            Level::Serializable => *co,
         };
         let reads = self.counted.reads.iter().enumerate();
         let mut reads = reads.flat_map(|(t3, reads)| reads.iter().map(move |read| (t3, read)));
