@@ -23,7 +23,7 @@
 use history::execution::{EventId, LocationId, ThreadId};
 use history::{Execution, OperationId, ProcessId};
 use model::{Derivation, Edge, Evidence, EvidenceKind, Node, Rule, Step};
-use order::Rows;
+use order::{Rows, strong_components};
 use rustc_hash::FxHashMap;
 
 /// One component.
@@ -122,60 +122,13 @@ fn in_order(execution: &Execution, numbers: &[u32], count: usize) -> Vec<Vec<u32
         reads.into_iter().chain(event.kind.writes().then(|| (initial(), set)))
     });
     let successors = Rows::new(count + execution.location_count(), edges);
-    let mut groups = strong_components(&successors);
-    for group in &mut groups {
-        group.retain(|&node| (node as usize) < count);
+    let components = strong_components(successors.count(), |node, at| successors.of(node as usize).get(at).copied());
+    let mut groups = vec![Vec::new(); components.len()];
+    for (set, &component) in (0..count as u32).zip(&components) {
+        groups[component as usize].push(set);
     }
     groups.retain(|group| !group.is_empty());
     groups.reverse();
-    groups
-}
-
-/// The strong components of a graph. Each comes before those that lead to it. (Tarjan's algorithm, without recursion.)
-fn strong_components(successors: &Rows) -> Vec<Vec<u32>> {
-    const NEW: u32 = 0;
-    const CLOSED: u32 = u32::MAX;
-    // When each node was reached, counted from one. Later, the earliest such number that the node leads back to.
-    let mut lowest = vec![NEW; successors.count()];
-    let (mut reached, mut open, mut groups) = (0, Vec::new(), Vec::new());
-    // The nodes on the way to the current one: each with its number, and how many of its successors were looked at.
-    let mut path: Vec<(u32, u32, usize)> = Vec::new();
-    for root in 0..successors.count() as u32 {
-        if lowest[root as usize] != NEW {
-            continue;
-        }
-        path.push((root, 0, 0));
-        while let Some((node, number, next)) = path.last_mut() {
-            let at = *node as usize;
-            if lowest[at] == NEW {
-                reached += 1;
-                (*number, lowest[at]) = (reached, reached);
-                open.push(*node);
-            }
-            if let Some(&to) = successors.of(at).get(*next) {
-                *next += 1;
-                match lowest[to as usize] {
-                    NEW => path.push((to, 0, 0)),
-                    CLOSED => {}
-                    low => lowest[at] = lowest[at].min(low),
-                }
-                continue;
-            }
-            if lowest[at] == *number {
-                let begin = open.iter().rposition(|open| open == node).expect("the node is open");
-                let group = open.split_off(begin);
-                for &member in &group {
-                    lowest[member as usize] = CLOSED;
-                }
-                groups.push(group);
-            }
-            path.pop();
-            if let Some(&(before, ..)) = path.last() {
-                let low = lowest[at];
-                lowest[before as usize] = lowest[before as usize].min(low);
-            }
-        }
-    }
     groups
 }
 

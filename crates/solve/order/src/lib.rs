@@ -13,6 +13,7 @@
 //! | an order in which all events can be done, or the cycle that forbids one | [`schedule()`] |
 //! | a shortest path between two events | [`path()`] |
 //! | a shortest cycle of a graph | [`Cycles`] |
+//! | which vertices of a graph lead to each other | [`strong_components`] |
 //! | what is nearest, where some edges cost nothing | [`ZeroOneQueue`] |
 //! | an order that is closed under rules, and whose last edges can be taken back | [`Saturation`] |
 //! | why an event is before another in that order | [`cheapest_path`] |
@@ -22,6 +23,7 @@
 //! The crate does not know what an edge means.
 
 pub mod clocks;
+pub mod components;
 pub mod explain;
 pub mod justified;
 pub mod lanes;
@@ -35,6 +37,7 @@ pub mod schedule;
 pub mod width;
 
 pub use clocks::{Clocks, join};
+pub use components::strong_components;
 pub use explain::{Explained, Explainer, Explanation, Grounds, Premises};
 pub use justified::{Events, Items, Justified};
 pub use lists::{ClockLists, end_in};

@@ -6,8 +6,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use order::Rows;
 use order::saturation::NONE;
+use order::{Rows, strong_components};
 
 /// Why an edge holds. The number is a place in the reads or a key, as the kind asks for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
@@ -113,7 +113,9 @@ impl CommitGraph {
         let inside = |edge: &CommitEdge| rest[edge.from as usize] && rest[edge.to as usize];
         let edges = || (0u32..).zip(&self.edges).filter(|(_, edge)| inside(edge));
         let outgoing = Rows::new(self.count, edges().map(|(number, edge)| (edge.from as usize, number)));
-        let components = self.components(&outgoing, rest);
+        let successor =
+            |vertex: u32, at: usize| outgoing.of(vertex as usize).get(at).map(|&edge| self.edges[edge as usize].to);
+        let components = strong_components(self.count, successor);
         let mut best: Option<(u64, Vec<u32>)> = None;
         let mut costs = vec![u64::MAX; self.count];
         let mut by = vec![NONE; self.count];
@@ -174,53 +176,6 @@ impl CommitGraph {
             }
         }
         best.map_or_else(Vec::new, |(_, cycle)| cycle)
-    }
-
-    /// The strong component of each vertex. (Tarjan's algorithm, without recursion.)
-    fn components(&self, outgoing: &Rows, rest: &[bool]) -> Vec<u32> {
-        let mut components = vec![NONE; self.count];
-        let mut lowest = vec![0u32; self.count];
-        let (mut reached, mut found) = (0, 0);
-        let mut open = Vec::new();
-        let mut path: Vec<(u32, usize, u32)> = Vec::new();
-        for root in (0..self.count as u32).filter(|&vertex| rest[vertex as usize]) {
-            if lowest[root as usize] != 0 {
-                continue;
-            }
-            path.push((root, 0, 0));
-            while let Some((vertex, next, number)) = path.last_mut() {
-                let at = *vertex as usize;
-                if *next == 0 {
-                    reached += 1;
-                    (*number, lowest[at]) = (reached, reached);
-                    open.push(*vertex);
-                }
-                if let Some(&edge) = outgoing.of(at).get(*next) {
-                    *next += 1;
-                    let to = self.edges[edge as usize].to;
-                    if lowest[to as usize] == 0 {
-                        path.push((to, 0, 0));
-                    } else if components[to as usize] == NONE {
-                        lowest[at] = lowest[at].min(lowest[to as usize]);
-                    }
-                    continue;
-                }
-                let (vertex, _, number) = path.pop().expect("the last was looked at");
-                if lowest[at] == number {
-                    while let Some(last) = open.pop() {
-                        components[last as usize] = found;
-                        if last == vertex {
-                            break;
-                        }
-                    }
-                    found += 1;
-                }
-                if let Some(&(before, ..)) = path.last() {
-                    lowest[before as usize] = lowest[before as usize].min(lowest[at]);
-                }
-            }
-        }
-        components
     }
 }
 
