@@ -52,8 +52,6 @@ search::knobs! {
         nearness: bool = true, "true or false";
         /// With more than one decision for so many events of the interleaving, there are many.
         events_per_decision: u64 = 1 << 10, "events";
-        /// Whether a lemma is used again, and not only to go on from its conflict.
-        lemmas: bool = false, "true or false";
         /// How many hints are tried without progress before a decision is made. Without any, 256 threads x 64 locations
         /// x 20,000 operations take 290 ms instead of 108.
         hints: u32 = 256, "hints";
