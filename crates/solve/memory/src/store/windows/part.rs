@@ -1,4 +1,11 @@
-//! A window as an execution: its events, its echoes, and what is taken of its interleaving.
+//! A window as an execution: its events, its echoes, and what is taken of its interleaving. The [module above](super)
+//! says what these are.
+//!
+//! The events of a part are those of the window, thread by thread, and at the end of each thread its echoes. Locations
+//! have numbers of their own, so a part costs what its window contains.
+//!
+//! Invariant: a read of a part has its source in the part, or reads the initial write, which stands for what is in
+//! memory when the window begins. (A window that is [explained](Early::Explained) has no reads of the latter kind.)
 
 use history::execution::{Event, EventId, Kind, LocationId, ThreadId};
 use history::{Execution, MemoryOrder};

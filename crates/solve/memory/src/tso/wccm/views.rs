@@ -1,4 +1,7 @@
 //! `hb^p` for one p, as the [module above](super) defines it: the base `p u rfe`, and the pairs of all views.
+//!
+//! Invariant: each pair of a view follows from the base and the earlier pairs of that view. The order is closed under
+//! transitivity: first it is `co^p`, and once all pairs are in it, `hb^p`.
 
 use std::ops::Range;
 
