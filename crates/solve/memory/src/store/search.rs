@@ -17,8 +17,8 @@
 //! Where many threads leave much open, many decisions are needed, and each changes nearly all clocks. So after a few of
 //! them the search begins anew, and lets those writes go first whose readers are the [nearest](super::nearness).
 //!
-//! Lemmas are used again. That is free: the searches of 96 executions of random rings (`workload::rings`, two copies, 20
-//! to 40 variables, `sc` and `sra`) take 354 ms with it and 360 ms without.
+//! Lemmas are used again. That is free: 96 searches of random rings (`workload::rings`, two copies, 20 to 40 variables,
+//! `sc` and `sra`) take 354 ms with it and 360 ms without.
 //!
 //! Invariants, whenever threads take turns: the events that went are an interleaving, and closed under the order (no
 //! event that went comes after one that did not).
