@@ -43,9 +43,9 @@ pub(super) struct Guess {
 
 impl Guess {
     pub(super) fn new(open: &OpenExecution, knobs: SourceKnobs, budget: &Budget) -> Result<Self, GaveUp> {
-        match Run::new(open, knobs).replay() {
+        match ValueRun::new(open, knobs).replay() {
             Some(guess) => Ok(guess),
-            None => Run::new(open, knobs).all(budget),
+            None => ValueRun::new(open, knobs).all(budget),
         }
     }
 
@@ -74,7 +74,8 @@ struct Done {
     held: EventId,
 }
 
-struct Run<'a> {
+/// An interleaving of the values, as far as it has come.
+struct ValueRun<'a> {
     open: &'a OpenExecution,
     knobs: SourceKnobs,
     execution: &'a Execution,
@@ -110,7 +111,7 @@ struct Run<'a> {
     chosen: Sources,
 }
 
-impl<'a> Run<'a> {
+impl<'a> ValueRun<'a> {
     fn new(open: &'a OpenExecution, knobs: SourceKnobs) -> Self {
         let execution = open.execution();
         let mut kinds: Vec<Kind> = execution.events().iter().map(|event| event.kind).collect();

@@ -68,12 +68,12 @@ pub(super) struct Access {
 
 /// The accesses of one thread to one location, in program order.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Row {
+pub(super) struct ThreadAccesses {
     pub thread: u32,
     pub list: Vec<Access>,
 }
 
-impl Row {
+impl ThreadAccesses {
     /// How many accesses are among the first `count` events of the thread. Mostly all are, or all but a few.
     pub(super) fn within(&self, count: u32) -> usize {
         let (mut begin, mut end, mut step) = (0, self.list.len(), 1);
@@ -100,7 +100,7 @@ pub(super) struct Location {
     /// Its initial write.
     pub initial: u32,
     /// One row for each thread that has accessed it, in ascending order.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ThreadAccesses>,
     /// Its chains by rank.
     pub order: Vec<u32>,
 }
@@ -124,7 +124,7 @@ impl Location {
     /// The row of a thread.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    pub(super) fn row_mut(&mut self, thread: usize) -> &mut Row {
+    pub(super) fn row_mut(&mut self, thread: usize) -> &mut ThreadAccesses {
         let at = match self.rows.get(thread) {
             Some(row) if row.thread as usize == thread => thread,
             _ => self.make_row(thread),
@@ -153,7 +153,7 @@ impl Location {
     #[cold]
     fn make_row(&mut self, thread: usize) -> usize {
         self.row(thread).unwrap_or_else(|at| {
-            self.rows.insert(at, Row { thread: thread as u32, list: Vec::new() });
+            self.rows.insert(at, ThreadAccesses { thread: thread as u32, list: Vec::new() });
             at
         })
     }
@@ -480,7 +480,7 @@ impl Chains {
 
     /// Computes the end of a row again.
     #[inline]
-    pub(super) fn find_tail(&self, row: &Row, tails: &mut [Tails]) {
+    pub(super) fn find_tail(&self, row: &ThreadAccesses, tails: &mut [Tails]) {
         let rank = |access: &Access| self.writes[access.value[0] as usize].rank;
         let (tails, lane) = (&mut tails[row.thread as usize / 4], row.thread as usize % 4);
         let (mut position, mut chain, mut ranks) = (0, 0, [0; 2]);

@@ -19,7 +19,7 @@
 use order::{Entries, Width};
 
 use super::super::clocks::{join, with_width};
-use super::chains::{Access, Location, Row, Write};
+use super::chains::{Access, Location, ThreadAccesses, Write};
 use super::{Incremental, NO_EVENT, NOBODY, WriteId};
 
 /// Places of a thread are renumbered when all threads know of so many of its events.
@@ -192,7 +192,7 @@ impl Incremental {
     #[cold]
     fn renumber_places(&mut self, least: &[u32]) {
         let Self { width, current, pending, published, chains, locations, tails, .. } = self;
-        let commons = |row: &Row| row.within(least[row.thread as usize]) as u32;
+        let commons = |row: &ThreadAccesses| row.within(least[row.thread as usize]) as u32;
         let most = locations.iter().flat_map(|location| &location.rows).map(commons).max().unwrap_or(0);
         let renumbered = |thread: usize, place: u32| match least[thread] {
             ..RENUMBER_FROM => place,
@@ -207,7 +207,7 @@ impl Incremental {
             write.position = renumbered(write.thread as usize, write.position);
         }
         for (location, tails) in locations.iter_mut().zip(tails.chunks_exact_mut(*width / 4)) {
-            let in_row = |row: &Row, place: u32| match least[row.thread as usize] {
+            let in_row = |row: &ThreadAccesses, place: u32| match least[row.thread as usize] {
                 least @ RENUMBER_FROM.. if place <= least => most - commons(row) + row.within(place) as u32,
                 _ => renumbered(row.thread as usize, place),
             };
