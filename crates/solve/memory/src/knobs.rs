@@ -190,8 +190,8 @@ search::knobs! {
     }
 }
 
-/// After so many decisions, a search that needs [many](StoreKnobs::events_per_decision) begins anew, and each time there
-/// may be more of them. A list is no knob; docs/benchmarks.md has what was measured, with [`FEW`].
+/// After so many decisions, a search that needs [many](StoreKnobs::events_per_decision) begins anew, and each time
+/// there may be more of them. A list is no knob; docs/benchmarks.md has what was measured, with [`FEW`].
 pub(crate) const DECISIONS: [u64; 4] = [8, 32, 64, 128];
 
 /// How much `few` of the [nearness](crate::store::nearness) is for each thread, each time that a search begins anew. It

@@ -1,10 +1,10 @@
 //! The strong components of a graph: two vertices are in one component if each leads to the other. So an edge is on a
 //! cycle exactly if it stays within a component.
 //!
-//! This is Tarjan's algorithm without recursion. Vertices are numbered as they are reached. A vertex is *open* until its
-//! component is known. Invariant: for each open vertex, `lowest` is the number of an open vertex that it leads to. When
-//! nothing is left to look at from a vertex and `lowest` is its own number, it and the open vertices that were reached
-//! after it are a component.
+//! This is Tarjan's algorithm without recursion. Vertices are numbered as they are reached. A vertex is *open* until
+//! its component is known. Invariant: for each open vertex, `lowest` is the number of an open vertex that it leads to.
+//! When nothing is left to look at from a vertex and `lowest` is its own number, it and the open vertices that were
+//! reached after it are a component.
 
 /// No component yet.
 const OPEN: u32 = u32::MAX;
