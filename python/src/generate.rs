@@ -21,12 +21,12 @@ pub(crate) fn generate_memory(
     seed: u64,
 ) -> PyResult<History> {
     let machine = match model {
-        "sc" => memory::Machine::Sc,
-        "tso" => memory::Machine::Tso,
-        "pso" => memory::Machine::Pso,
-        "ra" => memory::Machine::ReleaseAcquire,
-        "rc20" => memory::Machine::Rc20,
-        "relaxed" => memory::Machine::Relaxed,
+        "sc" => memory::MemoryMachine::Sc,
+        "tso" => memory::MemoryMachine::Tso,
+        "pso" => memory::MemoryMachine::Pso,
+        "ra" => memory::MemoryMachine::ReleaseAcquire,
+        "rc20" => memory::MemoryMachine::Rc20,
+        "relaxed" => memory::MemoryMachine::Relaxed,
         other => {
             let known = "sc, tso, pso, ra, rc20, relaxed";
             return Err(PyValueError::new_err(format!("there is no machine {other}, only {known}")));

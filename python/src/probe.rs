@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use probe::{Isolation, ProbeConfig, Url, Workload};
+use probe::{DatabaseIsolation, ProbeConfig, Url, Workload};
 use pyo3::exceptions::{PyConnectionError, PyValueError};
 use pyo3::prelude::*;
 
@@ -34,8 +34,9 @@ pub(crate) fn run_probe(
     let url: Url = url.parse().map_err(|error: probe::ProbeError| PyValueError::new_err(error.to_string()))?;
     let workload = Workload::from_name(workload)
         .ok_or_else(|| unknown("workload", workload, Workload::ALL.map(Workload::name).to_vec()))?;
-    let isolation = Isolation::from_name(isolation)
-        .ok_or_else(|| unknown("isolation level", isolation, Isolation::ALL.map(Isolation::name).to_vec()))?;
+    let isolation = DatabaseIsolation::from_name(isolation).ok_or_else(|| {
+        unknown("isolation level", isolation, DatabaseIsolation::ALL.map(DatabaseIsolation::name).to_vec())
+    })?;
     let time = |seconds: f64| -> PyResult<Duration> {
         patience::limit(Some(seconds))?.ok_or_else(|| PyValueError::new_err("this time is too long"))
     };

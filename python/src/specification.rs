@@ -12,7 +12,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use seriatim::model::Budget;
-use seriatim::object::{Options, Recorded, Sequential, check_calls, recorded};
+use seriatim::object::{ObjectOptions, Recorded, Sequential, check_calls, recorded};
 use seriatim::{Decision, Model};
 
 use crate::history::History;
@@ -153,7 +153,7 @@ pub(crate) fn check_specification(
         return Err(error);
     }
     let calls = calls.map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let options = Options { witness: true, budget, ..Options::default() };
+    let options = ObjectOptions { witness: true, budget, ..ObjectOptions::default() };
     let decided = check_calls(&specification, &calls, &options);
     if let Some(error) = RAISED.take() {
         return Err(error);

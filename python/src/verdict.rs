@@ -199,7 +199,7 @@ impl Verdict {
     /// The operations of a violation and the edges between them, as SVG. None otherwise.
     fn svg(&self) -> Option<String> {
         let title = format!("{}: {}", self.model()?, self.verdict());
-        self.story().map(|story| seriatim::report::Graph::new(&story, &title).to_svg())
+        self.story().map(|story| seriatim::report::StoryGraph::new(&story, &title).to_svg())
     }
 
     /// What a notebook shows: the drawing of a violation, and the verdict in words.
@@ -327,7 +327,7 @@ pub(crate) fn restore_verdict(py: Python<'_>, pickled: Pickled) -> PyResult<Verd
     };
     let all = [seriatim::Verdict::Consistent, seriatim::Verdict::Violation, seriatim::Verdict::Unknown];
     let verdict = all.into_iter().find(|known| known.name() == verdict).ok_or_else(wrong)?;
-    let decided = seriatim::model::Decision { verdict, strategy: kept(&strategy), reason, evidence };
+    let decided = seriatim::model::Decided { verdict, strategy: kept(&strategy), reason, evidence };
     let mut decision = Decision::new(model, decided);
     decision.weaker_form = weaker.as_deref().map(named).transpose()?;
     Ok(Verdict { origin, outcome: Outcome::Decided(history, decision), limit })

@@ -85,7 +85,7 @@ fn random() {
     let all = on_explore::structures::STRUCTURES.into_iter().zip(on_shuttle::structures::STRUCTURES);
     for ((name, ours), (_, theirs)) in all {
         let start = now();
-        let verdict = explore::Builder::new().sample(explore::Strategy::Uniform, 0..COUNT, ours);
+        let verdict = explore::Builder::new().sample(explore::RandomStrategy::Uniform, 0..COUNT, ours);
         assert!(verdict.finding.is_none(), "{verdict}");
         let ours = now() - start;
         let start = now();
@@ -118,7 +118,7 @@ fn bugs() {
         assert!(verdict.finding.is_some(), "{name}: {verdict}");
         let counts = verdict.counts;
         let exhaustive = counts.executions + counts.blocked + counts.failed + 1 - u64::from(counts.failed > 0);
-        let verdict = explore::Builder::new().sample(explore::Strategy::Uniform, 0.., move || ours(false));
+        let verdict = explore::Builder::new().sample(explore::RandomStrategy::Uniform, 0.., move || ours(false));
         let random = verdict.seed.map_or(0, |seed| seed + 1);
         let model = |mended: bool| {
             until_panic(move || {

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use baseline::ra;
-use memory::c11::Checker;
+use memory::c11::C11Checker;
 use model::Model;
-use workload::memory::{self as machine, Machine, MemoryConfig};
+use workload::memory::{self as machine, MemoryConfig, MemoryMachine};
 
 /// The best time of so many runs.
 fn best(runs: usize, mut allows: impl FnMut() -> bool) -> Duration {
@@ -19,10 +19,10 @@ fn best(runs: usize, mut allows: impl FnMut() -> bool) -> Duration {
 
 fn main() {
     println!("baselines for ra, 8 threads, 20 locations; times the engine:");
-    let mut checker = Checker::new();
+    let mut checker = C11Checker::new();
     for events in [500, 1000, 2000, 4000] {
         let config = MemoryConfig {
-            machine: Machine::ReleaseAcquire,
+            machine: MemoryMachine::ReleaseAcquire,
             threads: 8,
             operations: events,
             locations: 20,

@@ -41,7 +41,7 @@
 //! }
 //! let execution: Execution = builder.build();
 //! let strategy = baseline::Strategy::from_name("dbcop").unwrap();
-//! let decision = strategy.check(Model::Sc, &execution, &memory::Options::default());
+//! let decision = strategy.check(Model::Sc, &execution, &memory::MemoryOptions::default());
 //! assert_eq!((decision.verdict, decision.strategy), (Verdict::Violation, "dbcop"));
 //!
 //! // Release-acquire allows the same execution.
@@ -58,7 +58,7 @@ pub mod refinement;
 pub mod strategy;
 mod table_one;
 
-use model::Decision;
+use model::Decided;
 use object::ObjectHistory;
 
 pub use strategy::Strategy;
@@ -98,11 +98,12 @@ impl Algorithm {
     /// assert_eq!((decision.verdict, decision.strategy), (Verdict::Violation, "symbolic"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn check(self, history: &ObjectHistory, options: &refinement::Options) -> Decision {
+    pub fn check(self, history: &ObjectHistory, options: &refinement::Options) -> Decided {
         match self {
             Self::Product(algorithm) => {
                 let budget = options.budget.clone();
-                let options = object::Options { algorithm, budget, witness: true, ..object::Options::default() };
+                let options =
+                    object::ObjectOptions { algorithm, budget, witness: true, ..object::ObjectOptions::default() };
                 object::check(history, &options)
             }
             Self::Refinement(checker) => refinement::check(history, checker, options),

@@ -5,8 +5,8 @@
 
 use history::Execution;
 use memory::research::{Choices, Frame, PairSolver, Saturated, Unsaturated, frame, open_pairs};
-use memory::{Budget, Checker, Options, Tactic};
-use model::{Decision, GaveUp, Model, Verdict};
+use memory::{Budget, ExecutionChecker, MemoryOptions, Tactic};
+use model::{Decided, GaveUp, Model, Verdict};
 
 use crate::literal::{Algorithm, Rule, Saturation};
 use crate::{direct, frontier};
@@ -131,8 +131,8 @@ impl Strategy {
     }
 
     /// Decides a model. One that the strategy does not speak of is decided as usual.
-    pub fn check(self, model: Model, execution: &Execution, options: &Options) -> Decision {
-        let mut checker = Checker::new(execution, options);
+    pub fn check(self, model: Model, execution: &Execution, options: &MemoryOptions) -> Decided {
+        let mut checker = ExecutionChecker::new(execution, options);
         match self {
             Self::Product(strategy) => checker.set_strategy(strategy),
             Self::Paper(way) if way.models.contains(&model) => return way.check(model, execution, options, checker),
@@ -143,9 +143,15 @@ impl Strategy {
 }
 
 impl Way {
-    fn check(&self, model: Model, execution: &Execution, options: &Options, mut checker: Checker<'_>) -> Decision {
-        let unknown = |reason| Decision { verdict: Verdict::Unknown, strategy: self.name, reason, evidence: None };
-        let by = |checker: &mut Checker<'_>, tactic| {
+    fn check(
+        &self,
+        model: Model,
+        execution: &Execution,
+        options: &MemoryOptions,
+        mut checker: ExecutionChecker<'_>,
+    ) -> Decided {
+        let unknown = |reason| Decided { verdict: Verdict::Unknown, strategy: self.name, reason, evidence: None };
+        let by = |checker: &mut ExecutionChecker<'_>, tactic| {
             checker.set_strategy(memory::Strategy::Only(tactic));
             checker.check(model)
         };
@@ -167,7 +173,7 @@ impl Way {
             Err(why) => return unknown(Some(why.to_string())),
         };
         if verdict == Verdict::Consistent && !options.witness {
-            return Decision { verdict, strategy: self.name, reason: None, evidence: None };
+            return Decided { verdict, strategy: self.name, reason: None, evidence: None };
         }
         let proved = by(&mut checker, Tactic::Search);
         match proved.verdict {
@@ -175,7 +181,7 @@ impl Way {
             found if found != verdict => {
                 unknown(Some(format!("it is a {}; the search says otherwise", verdict.name())))
             }
-            _ => Decision { strategy: self.name, ..proved },
+            _ => Decided { strategy: self.name, ..proved },
         }
     }
 

@@ -4,7 +4,7 @@ use baseline::literal::{Rule, Saturation};
 use history::Execution;
 use history::execution::{EventId, ExecutionBuilder, Kind};
 use memory::Budget;
-use memory::kernel::{self, Order};
+use memory::kernel::{self, KernelOrder};
 use workload::hard::{self, HardShape};
 use workload::{cases, memory as atomic};
 
@@ -47,7 +47,7 @@ fn the_claims_of_section_4() {
         // They are in the kernel, and the saturation of wSC leaves them open.
         let mut open = Vec::new();
         kernel::visit(execution, &Budget::UNLIMITED, |pair| {
-            if pair.weakest == Some(Order::Kernel) {
+            if pair.weakest == Some(KernelOrder::Kernel) {
                 open.push((pair.first.0, pair.second.0));
             }
         })
@@ -120,7 +120,7 @@ fn three_pairs() -> (Execution, [(u32, u32); 3]) {
 #[test]
 fn some_kernels_need_two_guesses() {
     let (execution, pairs) = three_pairs();
-    let decision = memory::check(model::Model::Sc, &execution, &memory::Options::default());
+    let decision = memory::check(model::Model::Sc, &execution, &memory::MemoryOptions::default());
     assert_eq!(decision.verdict, model::Verdict::Consistent);
     for (saturation, is_found) in [(WSC, false), (SIX, false), (guess(1), false), (guess(2), true)] {
         let order = saturation.order(&execution, &Budget::UNLIMITED).expect("no limit").expect("it is sc");
@@ -149,7 +149,7 @@ fn what_is_found_is_in_the_kernel() {
         let orders = stages.map(|it| it.order(&execution, &Budget::UNLIMITED).expect("no limit").expect("it is sc"));
         let mut is_kernel = rustc_hash::FxHashSet::default();
         kernel::visit(&execution, &Budget::UNLIMITED, |pair| {
-            if pair.is_in(Order::Kernel) {
+            if pair.is_in(KernelOrder::Kernel) {
                 is_kernel.insert((pair.first, pair.second));
             }
         })

@@ -3,7 +3,7 @@
 use baseline::literal::{Algorithm, partial_store_order};
 use history::{Execution, History};
 use memory::research::{Causality, Limits, PartialStoreOrder};
-use memory::{Budget, Options};
+use memory::{Budget, MemoryOptions};
 use model::{Model, Verdict};
 use workload::hard::{self, HardShape};
 use workload::{cases, memory as atomic, small};
@@ -47,7 +47,7 @@ fn algorithms_agree_with_the_engines_on_larger_histories() {
         };
         let execution = execution(&atomic::history(&config, atomic::thread_by_thread(&config)));
         for algorithm in Algorithm::ALL.into_iter().filter(|&algorithm| quick(algorithm)) {
-            let verdict = memory::check(algorithm.model(), &execution, &Options::default()).verdict;
+            let verdict = memory::check(algorithm.model(), &execution, &MemoryOptions::default()).verdict;
             let found = algorithm.decide(&execution, &Budget::UNLIMITED);
             assert_eq!(found, Ok(verdict == Verdict::Consistent), "seed {seed}, {algorithm:?}");
             seen[usize::from(verdict == Verdict::Consistent)] += 1;

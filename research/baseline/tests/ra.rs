@@ -3,17 +3,17 @@
 use baseline::ra::printed::{Text, algorithm1, algorithm2, algorithm3, algorithm4};
 use baseline::ra::{self, Algorithm5, MoGraph, Online};
 use history::Execution;
-use memory::c11::{Checker, Incremental};
+use memory::c11::{C11Checker, Incremental};
 use model::Model;
-use workload::memory::{self as machine, Machine};
+use workload::memory::{self as machine, MemoryMachine};
 
 /// Executions near the boundary of a model, decided by both offline baselines and by the engine.
-fn the_offline_baselines_agree(model: Model, machine: Machine, fences: u32) {
-    let mut checker = Checker::new();
+fn the_offline_baselines_agree(model: Model, machine: MemoryMachine, fences: u32) {
+    let mut checker = C11Checker::new();
     let mut allowed = [0; 2];
     for seed in 0..workload::cases(1500) {
         let config = machine::MemoryConfig {
-            machine: [machine, Machine::Relaxed][seed as usize % 2],
+            machine: [machine, MemoryMachine::Relaxed][seed as usize % 2],
             threads: 2 + seed as u32 % 4,
             operations: 10 + seed as u32 % 60,
             locations: 1 + seed as u32 % 3,
@@ -36,12 +36,12 @@ fn the_offline_baselines_agree(model: Model, machine: Machine, fences: u32) {
 
 #[test]
 fn the_offline_baselines_agree_with_ra() {
-    the_offline_baselines_agree(Model::Ra, Machine::ReleaseAcquire, 0);
+    the_offline_baselines_agree(Model::Ra, MemoryMachine::ReleaseAcquire, 0);
 }
 
 #[test]
 fn the_offline_baselines_agree_with_rc20() {
-    the_offline_baselines_agree(Model::Rc20, Machine::Rc20, 5);
+    the_offline_baselines_agree(Model::Rc20, MemoryMachine::Rc20, 5);
 }
 
 /// Event by event: what is refused is left out, and the rest goes on.
@@ -50,7 +50,7 @@ fn the_online_baselines_agree_with_ra() {
     let (mut accepted, mut refused) = (0, 0);
     for seed in 0..workload::cases(1500) {
         let config = machine::MemoryConfig {
-            machine: [Machine::ReleaseAcquire, Machine::Relaxed][seed as usize % 2],
+            machine: [MemoryMachine::ReleaseAcquire, MemoryMachine::Relaxed][seed as usize % 2],
             threads: 2 + seed as u32 % 4,
             operations: 10 + seed as u32 % 90,
             locations: 1 + seed as u32 % 3,
@@ -143,11 +143,11 @@ fn the_slips_of_the_text_show() {
 /// Larger executions, with many rmws and fences.
 #[test]
 fn the_algorithms_as_printed_agree_with_the_engine() {
-    let mut checker = Checker::new();
+    let mut checker = C11Checker::new();
     let mut allowed = [0; 2];
     for seed in 0..workload::cases(600) {
         let config = machine::MemoryConfig {
-            machine: [Machine::Rc20, Machine::Relaxed, Machine::ReleaseAcquire][seed as usize % 3],
+            machine: [MemoryMachine::Rc20, MemoryMachine::Relaxed, MemoryMachine::ReleaseAcquire][seed as usize % 3],
             threads: 2 + seed as u32 % 5,
             operations: 10 + seed as u32 % 90,
             locations: 1 + seed as u32 % 3,

@@ -6,19 +6,19 @@ use baseline::Algorithm;
 use baseline::refinement::{Checker, ENUMERATE, NO_THEORY, Options, SATURATE, SYMBOLIC, check, counting};
 use common::{has_theory, objects, text};
 use history::{History, Object};
-use model::{Certificate, Decision, Model, Verdict};
+use model::{Certificate, Decided, Model, Verdict};
 use object::ObjectHistory;
 use verify::verify;
 use workload::object::{Fault, ObjectConfig};
 
 const CASES: u64 = 2000;
 
-fn decide(history: &History, checker: Checker, remove_matches: bool) -> Decision {
+fn decide(history: &History, checker: Checker, remove_matches: bool) -> Decided {
     let view = ObjectHistory::new(history).expect("an object history");
     check(&view, checker, &Options { remove_matches, ..Options::default() })
 }
 
-fn verify_certificate(history: &History, decision: &Decision, context: &dyn Fn() -> String) {
+fn verify_certificate(history: &History, decision: &Decided, context: &dyn Fn() -> String) {
     let certificate = Certificate::new(0, history, Model::Linearizable, decision).expect("evidence");
     if let Err(refusal) = verify(&certificate, history) {
         panic!("{refusal}: {}", context());
@@ -139,7 +139,7 @@ fn what_symbolic_forgets_is_obsolete() {
             };
             let history = workload::object::history(&config);
             let view = ObjectHistory::new(&history).expect("an object history");
-            let exact = object::check(&view, &object::Options::default()).verdict;
+            let exact = object::check(&view, &object::ObjectOptions::default()).verdict;
             let removed = decide(&history, SYMBOLIC, true);
             let context = || format!("{config:?}\n{exact:?}, {removed:?}\n{}", text(&history));
             match removed.verdict {

@@ -5,7 +5,7 @@ mod common;
 use baseline::refinement::{Finding, Options, SATURATE, Step, check, invocation, scan};
 use common::{has_theory, objects, text};
 use history::{History, Object};
-use model::{Certificate, Decision, Model, Verdict};
+use model::{Certificate, Decided, Model, Verdict};
 use monitor::saturate::{NOT_UNIQUE, Propagation, Removal};
 use object::{Endpoint, ObjectHistory};
 use verify::verify;
@@ -13,7 +13,7 @@ use workload::object::{Fault, ObjectConfig};
 
 const CASES: u64 = 2000;
 
-fn decide(history: &History, remove_matches: bool) -> Decision {
+fn decide(history: &History, remove_matches: bool) -> Decided {
     let view = ObjectHistory::new(history).expect("an object history");
     check(&view, SATURATE, &Options { remove_matches, ..Options::default() })
 }
@@ -83,7 +83,7 @@ fn saturate_is_sound_on_longer_runs() {
             };
             let history = workload::object::history(&config);
             let view = ObjectHistory::new(&history).expect("an object history");
-            let exact = object::check(&view, &object::Options::default());
+            let exact = object::check(&view, &object::ObjectOptions::default());
             violations += u64::from(exact.verdict == Verdict::Violation);
             for (at, remove_matches) in [false, true].into_iter().enumerate() {
                 let decision = decide(&history, remove_matches);

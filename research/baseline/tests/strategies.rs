@@ -2,7 +2,7 @@
 
 use baseline::Strategy;
 use history::{Execution, History};
-use memory::{Options, Tactic};
+use memory::{MemoryOptions, Tactic};
 use model::{Certificate, Evidence, Model, Verdict};
 use verify::verify;
 use workload::hard::{self, HardShape};
@@ -29,7 +29,7 @@ fn exact(model: Model) -> impl Iterator<Item = Strategy> {
 
 /// Decides a model, verifies the certificate, and returns the verdict and the evidence.
 fn decide(model: Model, history: &History, execution: &Execution, strategy: Strategy) -> (Verdict, Evidence) {
-    let decision = strategy.check(model, execution, &Options { witness: true, ..Options::default() });
+    let decision = strategy.check(model, execution, &MemoryOptions { witness: true, ..MemoryOptions::default() });
     let certificate = Certificate::new(0, history, model, &decision).expect("every verdict has a certificate");
     if let Err(refusal) = verify(&certificate, history) {
         panic!("{model}, {}: {refusal}\n{certificate:#?}", strategy.name());
@@ -57,7 +57,7 @@ fn all_strategies_agree_with_the_oracle() {
                 assert_eq!(verdict == Verdict::Consistent, allowed, "case {case}, {model}, {}", strategy.name());
             }
             // The order of the file is no proof of a violation.
-            let recorded = strategy("recorded").check(model, &execution, &Options::default()).verdict;
+            let recorded = strategy("recorded").check(model, &execution, &MemoryOptions::default()).verdict;
             assert!(recorded == Verdict::Unknown || (allowed && recorded == Verdict::Consistent), "case {case}");
         }
         assert!(consistent >= count / 10 && consistent <= count - count / 10, "{consistent} of {count} are consistent");

@@ -2,11 +2,11 @@
 
 use baseline::TableOne;
 use history::execution::Kind::{Read, Write};
-use machine::{Client, CoreBug, CoreKind, Cores, Mistake, Seen, Setup};
-use monitor::{Monitor, Performed, ScObserved};
+use machine::{Client, CoreBug, CoreKind, Cores, MachineSetup, Mistake, Seen};
+use monitor::{Monitor, PerformedNow, ScObserved};
 
 /// At which operation of a stream the exact monitor reports a violation first, and at which Table 1 does.
-fn first(threads: u32, stream: &[Performed]) -> [Option<usize>; 2] {
+fn first(threads: u32, stream: &[PerformedNow]) -> [Option<usize>; 2] {
     let (mut monitor, mut table) = (ScObserved::new(), TableOne::new(threads as usize));
     let mut first = [None; 2];
     for (number, &it) in stream.iter().enumerate() {
@@ -23,7 +23,7 @@ fn first(threads: u32, stream: &[Performed]) -> [Option<usize>; 2] {
 #[test]
 fn it_forgets_all_readers_but_the_last() {
     let (x, y) = (0, 1);
-    let performed = |thread, index, kind, location| Performed { thread, index: Some(index), kind, location };
+    let performed = |thread, index, kind, location| PerformedNow { thread, index: Some(index), kind, location };
     // Thread 0 reads x early; thread 1 reads it after that, and thread 2 overwrites it.
     let stream = [
         performed(0, 1, Read, x),
@@ -39,18 +39,18 @@ fn it_forgets_all_readers_but_the_last() {
 fn it_misses_violations_and_reports_nothing_false() {
     let (mut violating, mut missed, mut late) = (0, 0, 0);
     for bug in [None, Some(CoreBug::LoadNotSquashed), Some(CoreBug::StoreAhead)] {
-        let setup = Setup {
+        let setup = MachineSetup {
             mistake: bug.map(Mistake::Core),
             client: Client { threads: 4, operations: 60, locations: 6, ..Client::default() },
             cores: Cores { kind: CoreKind::OutOfOrder, ..Cores::default() },
-            ..Setup::default()
+            ..MachineSetup::default()
         };
         for number in 0..200 {
             let seen = setup.varied(5, number).observe().expect("the setup is right");
             let performed =
                 seen.into_iter().filter_map(|it| if let Seen::Performed(it) = it { Some(it) } else { None });
-            let stream: Vec<Performed> = performed
-                .map(|it| Performed {
+            let stream: Vec<PerformedNow> = performed
+                .map(|it| PerformedNow {
                     thread: it.thread,
                     index: Some(it.index.into()),
                     kind: it.instruction.kind,

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use baseline::Strategy;
 use baseline::strategy::WAYS;
 use history::{Execution, History};
-use memory::{Checker, Options, Tactic, fits, tactics};
-use model::{Certificate, Decision, Model, Verdict};
+use memory::{ExecutionChecker, MemoryOptions, Tactic, fits, tactics};
+use model::{Certificate, Decided, Model, Verdict};
 use verify::verify;
 use workload::hard::{self, HardShape};
 use workload::{cases, memory as atomic, rings, small, to_history};
@@ -22,21 +22,21 @@ fn models(execution: &Execution) -> impl Iterator<Item = Model> {
     Model::ALL.into_iter().filter(|&model| fits(model, execution).is_ok())
 }
 
-fn options(witness: bool) -> Options {
-    Options { witness, ..Options::default() }
+fn options(witness: bool) -> MemoryOptions {
+    MemoryOptions { witness, ..MemoryOptions::default() }
 }
 
-fn decide(execution: &Execution, model: Model, strategy: Strategy, witness: bool) -> Decision {
+fn decide(execution: &Execution, model: Model, strategy: Strategy, witness: bool) -> Decided {
     strategy.check(model, execution, &options(witness))
 }
 
-fn verified(history: &History, model: Model, decision: &Decision, what: &str) {
+fn verified(history: &History, model: Model, decision: &Decided, what: &str) {
     let certificate = Certificate::new(0, history, model, decision).expect("every verdict has a certificate");
     assert_eq!(verify(&certificate, history), Ok(()), "{what}: {model} by {}\n{certificate:#?}", decision.strategy);
 }
 
 /// Checks that the strategy which a decision names reaches the same decision, with the same name.
-fn again(history: &History, execution: &Execution, model: Model, decision: &Decision, witness: bool, what: &str) {
+fn again(history: &History, execution: &Execution, model: Model, decision: &Decided, witness: bool, what: &str) {
     let name = decision.strategy;
     let strategy = Strategy::from_name(name).unwrap_or_else(|| panic!("{what}: {model}: {name} is no strategy"));
     assert!(strategy.speaks_of(model), "{what}: {name} is not for {model}");
@@ -55,15 +55,15 @@ fn all_again(history: &History, what: &str) -> BTreeSet<&'static str> {
     let mut seen = BTreeSet::new();
     for witness in [false, true] {
         for asks_recorded in [false, true] {
-            let mut checker = Checker::new(&execution, &options(witness));
+            let mut checker = ExecutionChecker::new(&execution, &options(witness));
             if asks_recorded {
                 checker.ask_recorded();
             }
             // Each model is decided once alone, and once when `sc` is known.
-            let known: Vec<(Model, Decision)> =
+            let known: Vec<(Model, Decided)> =
                 [Model::Sc].into_iter().chain(models(&execution)).map(|model| (model, checker.check(model))).collect();
             let alone = models(&execution).map(|model| {
-                let mut checker = Checker::new(&execution, &options(witness));
+                let mut checker = ExecutionChecker::new(&execution, &options(witness));
                 if asks_recorded {
                     checker.ask_recorded();
                 }
@@ -184,7 +184,7 @@ fn a_strategy_is_for_its_models_only() {
 /// When the time is over, no tactic begins. But a read from thin air is still found.
 #[test]
 fn no_time_is_no_verdict() {
-    let options = Options {
+    let options = MemoryOptions {
         witness: false,
         budget: memory::Budget::default().timeout(std::time::Duration::ZERO),
         ..Default::default()

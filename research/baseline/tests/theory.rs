@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use baseline::refinement::theory::{Atom, Axiom, Label, Theory, saturate, symbolic};
 use common::run;
 use model::Verdict;
-use object::{Budget, Options, Sequential, Timed, check_calls};
+use object::{Budget, ObjectOptions, Sequential, Timed, check_calls};
 use verify::specification;
 use workload::random::SplitMix64;
 
@@ -132,7 +132,7 @@ where
     let mut counts = [0; 3];
     for seed in 0..4000 {
         let calls = run(object, &mut SplitMix64::new(seed), &operation);
-        let expected = check_calls(object, &calls, &Options::default()).verdict;
+        let expected = check_calls(object, &calls, &ObjectOptions::default()).verdict;
         let [exact, sound] = [symbolic, saturate].map(|check| check(object, &calls, &Budget::UNLIMITED));
         for decision in [&exact, &sound] {
             if decision.verdict == Verdict::Unknown {

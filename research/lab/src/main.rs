@@ -187,7 +187,7 @@ fn check(flags: &Check) -> Result<bool, String> {
             let execution = Execution::from_history(&history).map_err(|error| format!("{name}#{at}: {error}"))?;
             for &model in &flags.model {
                 let budget = memory::Budget::default().timeout(flags.timeout);
-                let options = memory::Options { budget, knobs, ..Default::default() };
+                let options = memory::MemoryOptions { budget, knobs, ..Default::default() };
                 let decision = flags.strategy.check(model, &execution, &options);
                 is_violated |= decision.verdict == Verdict::Violation;
                 println!("{name}#{at}: {model}: {} ({})", decision.verdict.name(), decision.strategy);

@@ -15,7 +15,7 @@ use std::time::Duration;
 use common::in_turns;
 use format::{Format, ReadOptions, Writer, open};
 use history::{Execution, History};
-use memory::Options;
+use memory::MemoryOptions;
 use model::Model;
 use workload::memory::{MemoryConfig, history, thread_by_thread};
 
@@ -55,7 +55,7 @@ fn main() {
         runs.push(Box::new(move || drop(view())));
         for &model in &models {
             runs.push(Box::new(move || {
-                let decision = memory::check(model, &view(), &Options::default());
+                let decision = memory::check(model, &view(), &MemoryOptions::default());
                 assert_eq!(decision.verdict, model::Verdict::Consistent);
             }));
         }

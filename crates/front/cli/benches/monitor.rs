@@ -22,12 +22,12 @@ use history::event::{self, Action};
 use history::execution::Kind;
 use history::{Method, Object, Status};
 use model::Model;
-use monitor::linearizable::Algorithm;
+use monitor::linearizable::OnlineAlgorithm;
 use monitor::{
-    Access, C11, Linearizable, Monitor, Performed, Progress, ScObserved, TransactionAction, TransactionEvent,
+    Access, C11, Linearizable, Monitor, PerformedNow, Progress, ScObserved, TransactionAction, TransactionEvent,
     Transactions,
 };
-use workload::memory::{self, Machine, MemoryStep};
+use workload::memory::{self, MemoryMachine, MemoryStep};
 use workload::object::{self as runs, Answer};
 use workload::transactions::{self, Store};
 
@@ -48,7 +48,7 @@ impl Watch {
             monitor.set_threads(8);
             Self::C11(Box::new(monitor))
         };
-        let object = |object| Self::Object(Box::new(Linearizable::new(object, Algorithm::Auto).expect("exact")));
+        let object = |object| Self::Object(Box::new(Linearizable::new(object, OnlineAlgorithm::Auto).expect("exact")));
         match name {
             "sc-observed" => Self::Observed(ScObserved::new()),
             "ra" => c11(C11::ra()),
@@ -69,7 +69,7 @@ impl Watch {
         let thread = operation.process.0;
         let progress = match self {
             Self::Observed(monitor) => {
-                monitor.push(Performed { thread, index: event.index, kind: kind(), location: operation.key.0 })
+                monitor.push(PerformedNow { thread, index: event.index, kind: kind(), location: operation.key.0 })
             }
             Self::C11(monitor) => monitor.push(Access {
                 thread,
@@ -91,7 +91,7 @@ impl Watch {
                         expected: event.expected,
                     },
                 };
-                monitor.push(event::Event { process: thread, action })
+                monitor.push(event::ProcessEvent { process: thread, action })
             }
             Self::Transactions(monitor) => {
                 let key = operation.key.0;
@@ -147,9 +147,9 @@ fn text(name: &str, events: u32) -> Box<dyn Iterator<Item = String>> {
         return Box::new(std::iter::once(text));
     }
     let machine = match name {
-        "ra" => Machine::ReleaseAcquire,
-        "rc20" => Machine::Rc20,
-        _ => Machine::Sc,
+        "ra" => MemoryMachine::ReleaseAcquire,
+        "rc20" => MemoryMachine::Rc20,
+        _ => MemoryMachine::Sc,
     };
     let fences = if name == "rc20" { 2 } else { 0 };
     let config = memory::MemoryConfig {

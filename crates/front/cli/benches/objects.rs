@@ -31,7 +31,7 @@ use common::{in_turns, least};
 use format::{Format, ReadOptions, Writer, open};
 use history::{History, Object};
 use model::Verdict;
-use object::{Algorithm, Budget, ObjectHistory, Options, check};
+use object::{Algorithm, Budget, ObjectHistory, ObjectOptions, check};
 use workload::object::{Fault, ObjectConfig, history};
 
 #[global_allocator]
@@ -44,7 +44,7 @@ fn parse(file: &Path, format: Option<Format>) -> History {
     reader.next().expect("one history").expect("a good history")
 }
 
-fn decide(history: &History, options: &Options) -> Verdict {
+fn decide(history: &History, options: &ObjectOptions) -> Verdict {
     check(&ObjectHistory::new(history).expect("calls and returns"), options).verdict
 }
 
@@ -70,7 +70,7 @@ fn scale(operations: u32, folder: &Path) {
             let verdict = if fault.is_none() { Verdict::Consistent } else { Verdict::Violation };
             let mut turns: [Box<dyn FnMut()>; 2] = [
                 Box::new(|| drop(parse(&file, Some(Format::Text)))),
-                Box::new(|| assert_eq!(decide(&parsed, &Options::default()), verdict)),
+                Box::new(|| assert_eq!(decide(&parsed, &ObjectOptions::default()), verdict)),
             ];
             let times = in_turns(runs, &mut turns);
             let [parsing, time] = times[..] else { unreachable!("a time for each") };
@@ -97,7 +97,7 @@ fn growth(operations: u32, objects: &[Object], folder: &Path) {
             });
             let mut turns = histories
                 .each_ref()
-                .map(|parsed| Box::new(move || _ = decide(parsed, &Options::default())) as Box<dyn FnMut() + '_>);
+                .map(|parsed| Box::new(move || _ = decide(parsed, &ObjectOptions::default())) as Box<dyn FnMut() + '_>);
             let times = in_turns(9, &mut turns);
             let [time, longer] = times[..] else { unreachable!("a time for each") };
             println!(
@@ -130,7 +130,7 @@ fn searches(operations: u32, folder: &Path) {
                 let view = ObjectHistory::new(&parsed).expect("calls and returns");
                 let (time, decision) = least(3, || {
                     let budget = Budget::default().timeout(limit);
-                    check(&view, &Options { budget, ..Options::default() })
+                    check(&view, &ObjectOptions { budget, ..ObjectOptions::default() })
                 });
                 println!(
                     "{:<6} {what:<16} {operations:>7} operations: {} ({}) in {time:>8.2?} = {:.1} parses, {}",
@@ -173,7 +173,10 @@ fn cliffs(folder: &Path) {
             let parsed = parse(&file, Some(Format::Text));
             let (time, decision) = least(5, || {
                 let budget = Budget::default().timeout(limit);
-                check(&ObjectHistory::new(&parsed).expect("calls"), &Options { budget, ..Options::default() })
+                check(
+                    &ObjectHistory::new(&parsed).expect("calls"),
+                    &ObjectOptions { budget, ..ObjectOptions::default() },
+                )
             });
             println!(
                 "{:<12} {what:<29} {:>2} threads {operations:>6} operations: {} ({}) in {time:>8.2?} = {:.1} parses{}",
@@ -216,7 +219,7 @@ fn many_threads(seconds: u32, folder: &Path) {
         let limit = Duration::from_secs(u64::from(seconds));
         let (time, decision) = least(1, || {
             let budget = Budget::default().timeout(limit);
-            check(&view, &Options { budget, ..Options::default() })
+            check(&view, &ObjectOptions { budget, ..ObjectOptions::default() })
         });
         let ObjectConfig { object, threads, operations, values, pending, fault, .. } = config;
         println!(
@@ -235,7 +238,7 @@ fn many_threads(seconds: u32, folder: &Path) {
 fn memory(operations: u32, object: Object, file: &Path) {
     let parsed = parse(file, Some(Format::Text));
     let before = ram::peak();
-    assert_eq!(decide(&parsed, &Options::default()), Verdict::Consistent);
+    assert_eq!(decide(&parsed, &ObjectOptions::default()), Verdict::Consistent);
     if let (Some(before), Some(after)) = (before, ram::peak()) {
         println!(
             "memory {:<9} {} bytes an operation, of which reading {}",
@@ -254,11 +257,11 @@ fn fast_against_search() {
         for (threads, fault) in [(4, None), (64, None), (4, Some(Fault::OutOfOrder(4)))] {
             let history = history(&ObjectConfig { fault, faults: 1, ..config(object, threads, 1000) });
             let mut verdict = Verdict::Unknown;
-            let (fast, ()) = least(20, || verdict = decide(&history, &Options::default()));
+            let (fast, ()) = least(20, || verdict = decide(&history, &ObjectOptions::default()));
             print!("1000 {:<9} {threads:>2} threads: fast {fast:.2?} ({})", object.name(), verdict.name());
             let (time, slow) = least(1, || {
                 let budget = Budget::default().timeout(Duration::from_secs(seconds));
-                decide(&history, &Options { algorithm: Algorithm::Search, budget, ..Options::default() })
+                decide(&history, &ObjectOptions { algorithm: Algorithm::Search, budget, ..ObjectOptions::default() })
             });
             assert!(slow == Verdict::Unknown || slow == verdict);
             let more = if slow == Verdict::Unknown { "more than " } else { "" };
@@ -280,7 +283,7 @@ fn worst_cases() {
         let file = folder.join(&name);
         let (parsing, ()) = least(20, || drop(parse(&file, None)));
         let parsed = parse(&file, None);
-        let (time, ()) = least(20, || assert_ne!(decide(&parsed, &Options::default()), Verdict::Unknown));
+        let (time, ()) = least(20, || assert_ne!(decide(&parsed, &ObjectOptions::default()), Verdict::Unknown));
         println!(
             "{name}: parse {parsing:.2?}, check {time:.2?} = {:.2} parses",
             time.as_secs_f64() / parsing.as_secs_f64()

@@ -15,7 +15,7 @@ mod common;
 
 use common::in_turns;
 use history::Execution;
-use memory::Options;
+use memory::MemoryOptions;
 use model::{Model, Verdict};
 use workload::hard::{self, HardShape};
 use workload::memory::{MemoryConfig, history, thread_by_thread};
@@ -46,7 +46,7 @@ fn hard(shape: HardShape, copies: u32) -> Input {
 
 /// Measures two models, each on its input, and prints one row.
 fn compare(first: (Model, &Input), second: (Model, &Input)) {
-    let decide = |(model, input): (Model, &Input)| memory::check(model, &input.execution, &Options::default());
+    let decide = |(model, input): (Model, &Input)| memory::check(model, &input.execution, &MemoryOptions::default());
     let decisions = [first, second].map(decide);
     let mut runs = [first, second]
         .map(|side| -> Box<dyn FnMut()> { Box::new(move || assert_ne!(decide(side).verdict, Verdict::Unknown)) });

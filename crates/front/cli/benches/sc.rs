@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use common::least;
 use format::{Format, ReadOptions, Writer, open};
 use history::{Execution, History};
-use memory::{Checker, Options, Strategy};
+use memory::{ExecutionChecker, MemoryOptions, Strategy};
 use model::{Model, Verdict};
 use workload::hard::{self, HardShape};
 use workload::memory::{MemoryConfig, execution, generate, history, thread_by_thread};
@@ -75,7 +75,7 @@ fn scale() {
         let (time, (view, decision)) = least(RUNS, || {
             let start = Instant::now();
             let execution = Execution::from_history(&parsed).expect("an execution");
-            (start.elapsed(), memory::check(Model::Sc, &execution, &Options::default()))
+            (start.elapsed(), memory::check(Model::Sc, &execution, &MemoryOptions::default()))
         });
         println!(
             "{:>7} operations, {:>2} threads, {}, {}: parse {parsing:>8.2?}, check {time:>8.2?} (reads-from \
@@ -115,7 +115,7 @@ fn hard_shapes() {
 fn decide(execution: &Execution, strategy: &str, limit: Duration) -> (Duration, Verdict) {
     let start = Instant::now();
     let budget = memory::Budget::default().timeout(limit);
-    let mut checker = Checker::new(execution, &Options { budget, ..Options::default() });
+    let mut checker = ExecutionChecker::new(execution, &MemoryOptions { budget, ..MemoryOptions::default() });
     checker.set_strategy(Strategy::from_name(strategy).expect("a strategy"));
     let verdict = checker.check(Model::Sc).verdict;
     // If the history is not decided, the limit counts as the time, even if the strategy gives up at once.

@@ -20,9 +20,9 @@ use std::process::{Command, Stdio};
 use common::least;
 use format::{Format, ReadOptions, Writer, open};
 use history::Execution;
-use memory::Options;
+use memory::MemoryOptions;
 use model::{Model, Verdict};
-use workload::memory::{Machine, MemoryConfig, generate, history, thread_by_thread};
+use workload::memory::{MemoryConfig, MemoryMachine, generate, history, thread_by_thread};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -53,18 +53,19 @@ fn scale() {
         ..MemoryConfig::default()
     };
     for (model, mut config) in [
-        (Model::Tso, shape(Machine::Tso, 500_000, 0)),
-        (Model::Tso, shape(Machine::Tso, 1_000_000, 0)),
-        (Model::Tso, shape(Machine::Tso, 2_000_000, 0)),
-        (Model::Tso, MemoryConfig { rmws: 0, fences: 0, ..shape(Machine::Tso, 1_000_000, 0) }),
-        (Model::Tso, shape(Machine::Tso, 1_000_000, 1)),
-        (Model::Tso, shape(Machine::Sc, 1_000_000, 0)),
-        (Model::Pso, shape(Machine::Pso, 100_000, 0)),
-        (Model::Wccm, shape(Machine::Tso, 100_000, 0)),
-        (Model::Wccm, shape(Machine::Tso, 100_000, 1)),
+        (Model::Tso, shape(MemoryMachine::Tso, 500_000, 0)),
+        (Model::Tso, shape(MemoryMachine::Tso, 1_000_000, 0)),
+        (Model::Tso, shape(MemoryMachine::Tso, 2_000_000, 0)),
+        (Model::Tso, MemoryConfig { rmws: 0, fences: 0, ..shape(MemoryMachine::Tso, 1_000_000, 0) }),
+        (Model::Tso, shape(MemoryMachine::Tso, 1_000_000, 1)),
+        (Model::Tso, shape(MemoryMachine::Sc, 1_000_000, 0)),
+        (Model::Pso, shape(MemoryMachine::Pso, 100_000, 0)),
+        (Model::Wccm, shape(MemoryMachine::Tso, 100_000, 0)),
+        (Model::Wccm, shape(MemoryMachine::Tso, 100_000, 1)),
     ] {
         // A perturbed read may still be allowed. The first seed with a violation is taken.
-        let verdict = |config: &MemoryConfig| memory::check(model, &execution(config), &Options::default()).verdict;
+        let verdict =
+            |config: &MemoryConfig| memory::check(model, &execution(config), &MemoryOptions::default()).verdict;
         while config.perturb > 0 && verdict(&config) == Verdict::Consistent {
             config.seed += 1;
         }
@@ -74,7 +75,7 @@ fn scale() {
         let (parsing, parsed) = least(RUNS, || read(&file).next().expect("one history"));
         let (time, decision) = least(RUNS, || {
             let execution = Execution::from_history(&parsed).expect("an execution");
-            memory::check(model, &execution, &Options::default())
+            memory::check(model, &execution, &MemoryOptions::default())
         });
         println!(
             "{model}: {:>7} operations of {:?}, {}% rmws, {}: parse {parsing:>8.2?}, check {time:>8.2?} = {:>5.1} \
@@ -101,20 +102,20 @@ fn cliffs() {
         ..MemoryConfig::default()
     };
     for (what, pairs) in [
-        ("pso against tso", [Model::Tso, Model::Pso].map(|model| (model, shape(Machine::Sc, 16, 125_000)))),
-        ("pso against tso", [Model::Tso, Model::Pso].map(|model| (model, shape(Machine::Sc, 16, 500_000)))),
-        ("pso against tso", [Model::Tso, Model::Pso].map(|model| (model, shape(Machine::Sc, 256, 100_000)))),
+        ("pso against tso", [Model::Tso, Model::Pso].map(|model| (model, shape(MemoryMachine::Sc, 16, 125_000)))),
+        ("pso against tso", [Model::Tso, Model::Pso].map(|model| (model, shape(MemoryMachine::Sc, 16, 500_000)))),
+        ("pso against tso", [Model::Tso, Model::Pso].map(|model| (model, shape(MemoryMachine::Sc, 256, 100_000)))),
         (
             "the pso machine against an atomic memory",
-            [Machine::Sc, Machine::Pso].map(|machine| (Model::Pso, shape(machine, 16, 131_072))),
+            [MemoryMachine::Sc, MemoryMachine::Pso].map(|machine| (Model::Pso, shape(machine, 16, 131_072))),
         ),
-        ("eight times as long", [125_000, 1_000_000].map(|length| (Model::Tso, shape(Machine::Sc, 16, length)))),
-        ("eight times as long", [125_000, 1_000_000].map(|length| (Model::Tso, shape(Machine::Tso, 16, length)))),
+        ("eight times as long", [125_000, 1_000_000].map(|length| (Model::Tso, shape(MemoryMachine::Sc, 16, length)))),
+        ("eight times as long", [125_000, 1_000_000].map(|length| (Model::Tso, shape(MemoryMachine::Tso, 16, length)))),
     ] {
         let executions = pairs.map(|(model, config)| (model, execution(&config)));
         let mut runs = executions.each_ref().map(|(model, execution)| -> Box<dyn FnMut()> {
             Box::new(|| {
-                let verdict = memory::check(*model, execution, &Options::default()).verdict;
+                let verdict = memory::check(*model, execution, &MemoryOptions::default()).verdict;
                 assert_eq!(verdict, Verdict::Consistent, "{what}");
             })
         });
@@ -132,7 +133,7 @@ fn cliffs() {
 /// `c20` against `tso` in one run, in turns, on executions with sequentially consistent operations.
 fn sequential() {
     for operations in [10_000, 100_000] {
-        for (machine, perturb) in [Machine::Sc, Machine::Tso, Machine::Pso, Machine::Rc20]
+        for (machine, perturb) in [MemoryMachine::Sc, MemoryMachine::Tso, MemoryMachine::Pso, MemoryMachine::Rc20]
             .into_iter()
             .flat_map(|machine| [(machine, 0), (machine, 1), (machine, 5)])
         {
@@ -153,7 +154,7 @@ fn sequential() {
                 Box::new(move || {
                     let mut both = verdicts.get();
                     both[usize::from(model == Model::C20)] =
-                        memory::check(model, execution, &Options::default()).verdict.name();
+                        memory::check(model, execution, &MemoryOptions::default()).verdict.name();
                     verdicts.set(both);
                 })
             });
@@ -174,7 +175,8 @@ fn sequential() {
 fn corpus() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("corpus.hist");
-    for (machine, by_thread) in [(Machine::Sc, false), (Machine::Sc, true), (Machine::Tso, false), (Machine::Tso, true)]
+    for (machine, by_thread) in
+        [(MemoryMachine::Sc, false), (MemoryMachine::Sc, true), (MemoryMachine::Tso, false), (MemoryMachine::Tso, true)]
     {
         let mut writer = Writer::new(Vec::new(), Format::Text);
         for seed in 0..100_000 {

@@ -143,7 +143,7 @@ impl ExplainJob<'_> {
     }
 
     fn graph(&self, story: &Story, title: &str) -> String {
-        let graph = report::Graph::new(story, title);
+        let graph = report::StoryGraph::new(story, title);
         match self.kind() {
             ExplainKind::Dot => graph.to_dot(),
             ExplainKind::Svg => graph.to_svg(),

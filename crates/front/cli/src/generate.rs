@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use format::{Format, WriteError, Writer};
 use history::execution::Kind;
 use history::{History, Object};
-use machine::{Client, CoreKind, Cores, Network, Setup};
+use machine::{Client, CoreKind, Cores, MachineSetup, Network};
 use workload::hard::{self, HardShape};
 use workload::memory::{self, MemoryConfig, MemoryStep};
 use workload::random::SplitMix64;
@@ -44,15 +44,15 @@ pub(crate) fn run(flags: &Gen, given: &[&str]) -> u8 {
         Machine::HardRmw => return run_hard(flags, HardShape::TwoGuessesOfRmws),
         Machine::Triangles => return run_triangles(flags),
         Machine::ScObserved => return run_observed(flags),
-        Machine::Sc => memory::Machine::Sc,
-        Machine::Tso => memory::Machine::Tso,
-        Machine::Pso => memory::Machine::Pso,
-        Machine::Ra => memory::Machine::ReleaseAcquire,
-        Machine::Rc20 => memory::Machine::Rc20,
-        Machine::Relaxed => memory::Machine::Relaxed,
-        Machine::Cc => memory::Machine::Causal,
-        Machine::Ccv => memory::Machine::Convergent,
-        Machine::Cm => memory::Machine::CausalMemory,
+        Machine::Sc => memory::MemoryMachine::Sc,
+        Machine::Tso => memory::MemoryMachine::Tso,
+        Machine::Pso => memory::MemoryMachine::Pso,
+        Machine::Ra => memory::MemoryMachine::ReleaseAcquire,
+        Machine::Rc20 => memory::MemoryMachine::Rc20,
+        Machine::Relaxed => memory::MemoryMachine::Relaxed,
+        Machine::Cc => memory::MemoryMachine::Causal,
+        Machine::Ccv => memory::MemoryMachine::Convergent,
+        Machine::Cm => memory::MemoryMachine::CausalMemory,
         Machine::Serializable => return run_database(flags, Store::Serializable),
         Machine::SnapshotIsolation => return run_database(flags, Store::SnapshotIsolation),
         Machine::Causal => return run_database(flags, Store::Causal),
@@ -160,12 +160,12 @@ fn run_observed(flags: &Gen) -> u8 {
         network: Network { delay: 16, ..Network::default() },
         ..machine::CacheConfig::default()
     };
-    let setup = Setup { client, cores, caches, ..Setup::default() };
+    let setup = MachineSetup { client, cores, caches, ..MachineSetup::default() };
     if let Some(fault) = setup.fault() {
         let _ = writeln!(io::stderr(), "seriatim gen: {fault}");
         return BAD;
     }
-    let runs = seeds(flags).map(|seed| Setup { client: Client { seed, ..client }, ..setup }.run());
+    let runs = seeds(flags).map(|seed| MachineSetup { client: Client { seed, ..client }, ..setup }.run());
     write(flags, None, |out, format| {
         let mut writer = Writer::new(out, format);
         for run in runs {

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use format::Format;
 use machine::hunt::first;
-use machine::{Ending, Setup};
+use machine::{MachineEnding, MachineSetup};
 use model::Verdict;
 use serde_json::{Value, json};
 use seriatim::Options;
@@ -44,7 +44,7 @@ struct Totals {
     unknown: u64,
     stuck: u64,
     /// The first execution that got stuck.
-    first_stuck: Option<(u64, (Setup, Bad))>,
+    first_stuck: Option<(u64, (MachineSetup, Bad))>,
 }
 
 /// What a worker notes of an execution that breaks no model, or of the one that does.
@@ -52,7 +52,7 @@ struct Note {
     number: u64,
     operations: u64,
     is_unknown: bool,
-    stuck: Option<(Setup, String)>,
+    stuck: Option<(MachineSetup, String)>,
 }
 
 impl Totals {
@@ -111,7 +111,7 @@ pub(crate) fn run(flags: &Hunt) -> u8 {
                     let finding = Finding::of(&history, decision, &options);
                     violation = Some((setup, Bad::Violation(Box::new(finding))));
                 }
-                (_, Ending::Stuck(reason)) => note.stuck = Some((setup, reason)),
+                (_, MachineEnding::Stuck(reason)) => note.stuck = Some((setup, reason)),
                 (Verdict::Unknown, _) => note.is_unknown = true,
                 (Verdict::Consistent, _) => {}
             }
@@ -160,7 +160,7 @@ pub(crate) fn run(flags: &Hunt) -> u8 {
 
 /// Writes the page about what was found. If the shrunk history is in no file, the page has the command that simulates
 /// the execution again.
-fn report(flags: &Hunt, number: u64, setup: &Setup, finding: &Finding, path: &Path) -> io::Result<()> {
+fn report(flags: &Hunt, number: u64, setup: &MachineSetup, finding: &Finding, path: &Path) -> io::Result<()> {
     let file = match &flags.output {
         Some(output) => output.display().to_string(),
         None => format!("execution {number} of seed {}", flags.simulated.seed),
@@ -200,7 +200,7 @@ fn resumed(path: &Path) -> Result<u64, String> {
 fn told(
     flags: &Hunt,
     model: &str,
-    found: Option<&(u64, (Setup, Bad))>,
+    found: Option<&(u64, (MachineSetup, Bad))>,
     totals: &Totals,
     next: u64,
     elapsed: Duration,
@@ -241,8 +241,8 @@ fn told(
 }
 
 /// The shape of an execution, by the flags of `simulate` that give it again.
-fn shape(setup: &Setup) -> Value {
-    let Setup { client, caches, cores, .. } = setup;
+fn shape(setup: &MachineSetup) -> Value {
+    let MachineSetup { client, caches, cores, .. } = setup;
     json!({
         "threads": client.threads, "operations": client.operations, "locations": client.locations,
         "writes": client.writes, "rmws": client.rmws, "fences": client.fences, "hot": client.hot,
@@ -254,7 +254,7 @@ fn shape(setup: &Setup) -> Value {
 }
 
 /// The command that simulates an execution again, and checks it.
-fn again(setup: &Setup, model: &str) -> String {
+fn again(setup: &MachineSetup, model: &str) -> String {
     let mut words = vec![format!("seriatim simulate --check --model {model} --protocol {}", setup.protocol)];
     words.extend(setup.mistake.map(|mistake| format!("--bug {}", mistake.name())));
     for (flag, value) in shape(setup).as_object().into_iter().flatten() {

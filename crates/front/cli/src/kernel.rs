@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use format::render_operation;
 use history::{Execution, visible};
-use memory::kernel::{self, NoKernel, Order, Pair};
+use memory::kernel::{self, KernelOrder, NoKernel, Pair};
 use serde_json::{Value, json};
 use seriatim::{Cause, Misfit, Model};
 
@@ -159,7 +159,8 @@ fn pairs_of(input: &Input, execution: &Execution, pairs: &[Pair]) -> (String, Va
             (id.0, visible(&render_operation(&input.history, id)).into_owned())
         };
         let ((first, first_text), (second, second_text)) = (operation(pair.first), operation(pair.second));
-        let orders: Vec<&str> = Order::ALL.into_iter().filter(|&it| pair.is_in(it)).map(Order::name).collect();
+        let orders: Vec<&str> =
+            KernelOrder::ALL.into_iter().filter(|&it| pair.is_in(it)).map(KernelOrder::name).collect();
         let (sign, by) = if orders.is_empty() { ("?", "open".to_owned()) } else { ("<", orders.join(" ")) };
         let _ = writeln!(text, "  {first_text} {sign} {second_text}: {by}");
         records.push(json!({"first": first, "second": second, "orders": orders}));

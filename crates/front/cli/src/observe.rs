@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
-use machine::{ClientOperation, Note, Seen, Setup};
-use monitor::{Monitor, Observers, Performed, ScObserved, Violation, WrongValue};
+use machine::{ClientOperation, MachineSetup, Note, Seen};
+use monitor::{Monitor, Observers, PerformedNow, ScObserved, Violation, WrongValue};
 use serde_json::json;
 
 use crate::output;
@@ -30,7 +30,7 @@ struct Totals {
     wrong_values: u64,
 }
 
-pub(crate) fn run(setups: impl Iterator<Item = Setup>, is_json: bool) -> u8 {
+pub(crate) fn run(setups: impl Iterator<Item = MachineSetup>, is_json: bool) -> u8 {
     let mut totals = Totals::default();
     let mut text = String::new();
     for setup in setups {
@@ -46,7 +46,7 @@ pub(crate) fn run(setups: impl Iterator<Item = Setup>, is_json: bool) -> u8 {
     }
 }
 
-fn observe(setup: &Setup, seen: Vec<Seen>, totals: &mut Totals, is_json: bool, text: &mut String) {
+fn observe(setup: &MachineSetup, seen: Vec<Seen>, totals: &mut Totals, is_json: bool, text: &mut String) {
     let threads = setup.client.threads as usize;
     let mut observers = Observers::new(threads, setup.caches.block);
     let mut central = ScObserved::new();
@@ -71,7 +71,7 @@ fn observe(setup: &Setup, seen: Vec<Seen>, totals: &mut Totals, is_json: bool, t
         totals.operations += 1;
         let ClientOperation { thread, index, instruction, .. } = operation;
         let (kind, location, written) = (instruction.kind, instruction.location, instruction.value);
-        let event = Performed { thread, index: Some(index.into()), kind, location };
+        let event = PerformedNow { thread, index: Some(index.into()), kind, location };
         let read = if kind.reads() { operation.read } else { written };
         let local = observers.performed_rmw(event, read.into(), written.into()).err();
         let global = central.push(event).err();
@@ -99,7 +99,7 @@ fn observe(setup: &Setup, seen: Vec<Seen>, totals: &mut Totals, is_json: bool, t
 }
 
 /// The first violation of a history.
-fn finding(setup: &Setup, operation: &ClientOperation, violation: &Violation, is_json: bool, text: &mut String) {
+fn finding(setup: &MachineSetup, operation: &ClientOperation, violation: &Violation, is_json: bool, text: &mut String) {
     let (seed, ClientOperation { thread, index, .. }) = (setup.client.seed, operation);
     let reason = &violation.reason;
     if is_json {

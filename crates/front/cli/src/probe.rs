@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::FromArgMatches;
 use format::{Format, WriteError, Writer};
 use history::visible;
-use probe::{Isolation, ProbeConfig, ProbeReport, Scheme, Workload};
+use probe::{DatabaseIsolation, ProbeConfig, ProbeReport, Scheme, Workload};
 
 use crate::flags::{Command, Flags, Probe};
 use crate::output::{self, Output};
@@ -101,9 +101,9 @@ fn check_flags(flags: &Probe) -> Result<Option<crate::flags::Check>, clap::Error
 /// What the database promises.
 fn promised(flags: &Probe) -> &'static str {
     match (flags.url.scheme, flags.workload, flags.isolation) {
-        (Scheme::Postgres, _, Isolation::ReadCommitted) => "read-committed",
-        (Scheme::Postgres, _, Isolation::RepeatableRead) => "snapshot-isolation",
-        (Scheme::Postgres, _, Isolation::Serializable) => "serializable",
+        (Scheme::Postgres, _, DatabaseIsolation::ReadCommitted) => "read-committed",
+        (Scheme::Postgres, _, DatabaseIsolation::RepeatableRead) => "snapshot-isolation",
+        (Scheme::Postgres, _, DatabaseIsolation::Serializable) => "serializable",
         (Scheme::Redis | Scheme::Etcd, Workload::Register, _) => "linearizable",
         (Scheme::Redis | Scheme::Etcd, ..) => "strict-serializable",
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use format::{ReadOptions, Watch};
+use format::{BytesRead, ReadOptions};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::input;
@@ -59,7 +59,7 @@ impl Progress {
     }
 
     /// Who is told how much is read. The progress moves as the files are read.
-    pub(crate) fn watch(&self) -> Option<Watch> {
+    pub(crate) fn watch(&self) -> Option<BytesRead> {
         let bar = self.0.clone()?;
         Some(Arc::new(move |count| bar.inc(count)))
     }

@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use format::{Format, WriteError, Writer};
 use history::History;
 use machine::{
-    CacheConfig, Client, ClientOperation, CoreKind, Cores, Ending, Instruction, MachineRun, Mistake, Network, Setup,
-    execute,
+    CacheConfig, Client, ClientOperation, CoreKind, Cores, Instruction, MachineEnding, MachineRun, MachineSetup,
+    Mistake, Network, execute,
 };
 use model::{Model, Verdict};
 use serde_json::{Value, json};
@@ -68,12 +68,12 @@ pub(crate) fn run(flags: &Simulate) -> u8 {
 }
 
 /// The experiment that the flags describe, or what is wrong with it.
-pub(crate) fn setup(flags: &Simulated) -> Result<Setup, String> {
+pub(crate) fn setup(flags: &Simulated) -> Result<MachineSetup, String> {
     let mistake = flags.bug.as_ref().map(|name| Mistake::from_name(flags.protocol, flags.core, name));
     let mistake = mistake.transpose().map_err(|error| error.to_string())?;
     let Simulated { threads, operations, locations, writes, rmws, fences, hot, seed, .. } = *flags;
     let is_ordered = flags.network == Ordering::Ordered;
-    let setup = Setup {
+    let setup = MachineSetup {
         protocol: flags.protocol,
         mistake,
         client: Client { threads, operations, locations, writes, rmws, fences, hot, seed },
@@ -118,7 +118,7 @@ pub(crate) fn history_for(run: &MachineRun, model: Model) -> History {
     if model == Model::ScObserved { run.performed_history() } else { run.history() }
 }
 
-fn write(flags: &Simulate, setups: impl Iterator<Item = Setup>) -> u8 {
+fn write(flags: &Simulate, setups: impl Iterator<Item = MachineSetup>) -> u8 {
     let format = flags.format.or_else(|| Format::from_path(flags.output.as_deref()?)).unwrap_or(Format::Text);
     let out = match Output::open(flags.output.as_deref()) {
         Ok(out) => out,
@@ -128,8 +128,8 @@ fn write(flags: &Simulate, setups: impl Iterator<Item = Setup>) -> u8 {
         }
     };
     let mut is_stuck = false;
-    let mut note = |setup: &Setup, ending: &Ending| {
-        if let Ending::Stuck(reason) = ending {
+    let mut note = |setup: &MachineSetup, ending: &MachineEnding| {
+        if let MachineEnding::Stuck(reason) = ending {
             is_stuck = true;
             let _ = writeln!(io::stderr(), "seriatim simulate: seed {}: stuck: {reason}", setup.client.seed);
         }
@@ -160,9 +160,9 @@ fn write(flags: &Simulate, setups: impl Iterator<Item = Setup>) -> u8 {
 fn write_lines(
     mut out: Output,
     format: Format,
-    setups: impl Iterator<Item = Setup>,
+    setups: impl Iterator<Item = MachineSetup>,
     write_line: impl Fn(&mut dyn Write, MemoryStep) -> io::Result<()>,
-    mut note: impl FnMut(&Setup, &Ending),
+    mut note: impl FnMut(&MachineSetup, &MachineEnding),
 ) -> Result<Output, WriteError> {
     let headers = [1, 2].map(|count| generate::headers(format, count));
     let [first, both] = headers;
@@ -189,7 +189,7 @@ const fn step(operation: &ClientOperation) -> MemoryStep {
     MemoryStep { thread, location, kind, order, read, written: value }
 }
 
-fn check(flags: &Simulate, setups: impl Iterator<Item = Setup>) -> u8 {
+fn check(flags: &Simulate, setups: impl Iterator<Item = MachineSetup>) -> u8 {
     let models = if flags.models.is_empty() { vec![promised(flags.simulated.core)] } else { flags.models.clone() };
     let options = Options::default().timeout(flags.timeout);
     let mut out = io::stdout().lock();
@@ -199,7 +199,7 @@ fn check(flags: &Simulate, setups: impl Iterator<Item = Setup>) -> u8 {
         let mut tally = Tally { histories: 1, ..Tally::default() };
         operations += run.operations.len() as u64;
         let mut text = String::new();
-        if let Ending::Stuck(reason) = &run.ending {
+        if let MachineEnding::Stuck(reason) = &run.ending {
             stuck += 1;
             text +=
                 &told(flags.json, setup.client.seed, "stuck", &json!({ "reason": reason }), &format!("  {reason}\n"));

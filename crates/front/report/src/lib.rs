@@ -19,7 +19,7 @@
 //! A [`Story`] is what the evidence says, as data: the operations, the edges between them, and the premises of each
 //! edge. It is the only thing here that understands evidence, and it does not know how a verdict was found. (A
 //! [`page`] has the orders of a witness once more, as columns of numbers.) All else shows it: [`explain`] and [`tell`]
-//! in words, [`lanes`] and [`Graph`] as drawings, [`page`] in a browser. Every operation is named by its line, and
+//! in words, [`lanes`] and [`StoryGraph`] as drawings, [`page`] in a browser. Every operation is named by its line, and
 //! written as in the text format, which shows its thread.
 //!
 //! [`drawing`] draws the place of histories among the models:
@@ -47,7 +47,7 @@ pub mod story;
 mod tale;
 mod text;
 
-pub use graph::Graph;
+pub use graph::StoryGraph;
 pub use played::witness;
 pub use story::{Story, anomalies};
 pub use tale::{Depth, explain, tell, wrap};

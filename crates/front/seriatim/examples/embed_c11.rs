@@ -1,14 +1,14 @@
 //! The C11 engine inside a model checker: executions are built event by event, and no file is involved.
 //!
 //! [`Incremental`] says at each event whether the execution is still allowed, and from which writes a read may read. A
-//! model checker asks this at every load. [`memory::c11::Checker`] decides whole executions, and reuses its buffers.
+//! model checker asks this at every load. [`memory::c11::C11Checker`] decides whole executions, and reuses its buffers.
 
 use std::error::Error;
 
 use seriatim::Model;
 use seriatim::history::execution::Kind::{Read, Write};
 use seriatim::history::{ExecutionBuilder, MemoryOrder};
-use seriatim::memory::c11::{Checker, Incremental};
+use seriatim::memory::c11::{C11Checker, Incremental};
 
 /// Runs the example.
 pub fn main() -> Result<(), Box<dyn Error>> {
@@ -31,7 +31,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     let sees_data = builder.push(1, Read, data);
     builder.read_from(sees_flag, Some(raised));
     builder.read_from(sees_data, None);
-    let mut checker = Checker::new();
+    let mut checker = C11Checker::new();
     for model in [Model::Relaxed, Model::Ra] {
         println!("{model}: {}", checker.allows(model, &builder.build())?);
     }

@@ -5,14 +5,14 @@ use std::error::Error;
 use std::sync::Mutex;
 
 use seriatim::history::{Method, Object};
-use seriatim::monitor::linearizable::Algorithm;
+use seriatim::monitor::linearizable::OnlineAlgorithm;
 use seriatim::monitor::{Linearizable, Monitor};
 use seriatim::record::Live;
 use seriatim::{Model, Options, check};
 
 /// Runs the example.
 pub fn main() -> Result<(), Box<dyn Error>> {
-    let mut monitor = Linearizable::new(Object::Queue, Algorithm::Auto)?;
+    let mut monitor = Linearizable::new(Object::Queue, OnlineAlgorithm::Auto)?;
     let live = Live::new(Object::Queue, move |events| {
         // The events are kept, so that a violation can be explained. Without this call, the monitor runs in bounded
         // memory.

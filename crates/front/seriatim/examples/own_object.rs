@@ -3,7 +3,7 @@
 
 use std::error::Error;
 
-use seriatim::object::{Options, Recorded, Sequential, check_calls, recorded};
+use seriatim::object::{ObjectOptions, Recorded, Sequential, check_calls, recorded};
 use seriatim::verifier::specification::verify_recorded;
 use seriatim::{Certificate, Model, Verdict};
 
@@ -58,7 +58,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
          [0] return granted\n",
     )?;
     let calls = recorded(&history, read)?;
-    let decision = check_calls(&Lease, &calls, &Options::default());
+    let decision = check_calls(&Lease, &calls, &ObjectOptions::default());
     assert_eq!(decision.verdict, Verdict::Violation);
     let certificate = Certificate::new(0, &history, Model::Linearizable, &decision).ok_or("a violation is proved")?;
     println!("{}", certificate.to_json(&history));

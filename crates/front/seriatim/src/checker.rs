@@ -89,24 +89,27 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn linearizable(&mut self, budget: &Budget) -> Result<model::Decision, Cause> {
+    fn linearizable(&mut self, budget: &Budget) -> Result<model::Decided, Cause> {
         let history = self.history;
         if object::is_named(history) {
-            let options =
-                object::Options { witness: self.options.witness, budget: budget.clone(), ..object::Options::default() };
+            let options = object::ObjectOptions {
+                witness: self.options.witness,
+                budget: budget.clone(),
+                ..object::ObjectOptions::default()
+            };
             return object::check_named(history, &options).map_err(Cause::NoCalls);
         }
         let calls = self.calls.get_or_insert_with(|| ObjectHistory::new(history)).as_ref();
-        let options = object::Options {
+        let options = object::ObjectOptions {
             witness: self.options.witness,
             budget: budget.clone(),
             algorithm: self.options.algorithm,
-            ..object::Options::default()
+            ..object::ObjectOptions::default()
         };
         calls.map(|calls| object::check(calls, &options)).map_err(|error| Cause::NoCalls(error.clone()))
     }
 
-    fn isolation(&mut self, model: Model, budget: &Budget) -> Result<model::Decision, Cause> {
+    fn isolation(&mut self, model: Model, budget: &Budget) -> Result<model::Decided, Cause> {
         let view = || Ok(transaction::LevelChecker::new(self.history)?.with_witness(self.options.witness));
         let checker = self.transactions.get_or_insert_with(view).as_mut();
         checker
@@ -131,14 +134,14 @@ impl<'a> Checker<'a> {
             .find(|&form| self.isolation(form, budget).is_ok_and(|decided| decided.verdict == Verdict::Consistent))
     }
 
-    fn observed(&mut self) -> Result<model::Decision, Cause> {
+    fn observed(&mut self) -> Result<model::Decided, Cause> {
         let performed = self.performed.get_or_insert_with(|| Performed::from_history(self.history)).as_ref();
         performed
             .map(|performed| observed::check(performed, self.options.witness))
             .map_err(|error| Cause::NotPerformed(*error))
     }
 
-    fn memory(&mut self, model: Model, budget: &Budget) -> Result<model::Decision, Cause> {
+    fn memory(&mut self, model: Model, budget: &Budget) -> Result<model::Decided, Cause> {
         let options = &self.options;
         let view = || Execution::from_history(self.history).map(|execution| Memory::with(execution, options));
         let memory = match self.memory.get_or_insert_with(view) {
@@ -157,7 +160,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Decides a memory model of a history that leaves the sources of some reads open.
-    fn open(&mut self, model: Model, budget: &Budget) -> Result<model::Decision, Cause> {
+    fn open(&mut self, model: Model, budget: &Budget) -> Result<model::Decided, Cause> {
         let options = &self.options;
         let view = || OpenExecution::from_history(self.history).map(|open| Open::with(open, options));
         let open = self.open.get_or_insert_with(view).as_mut().map_err(|error| Cause::NotAnExecution(error.clone()))?;
@@ -171,7 +174,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-type MemoryChecker<'a> = memory::Checker<'a>;
+type MemoryChecker<'a> = memory::ExecutionChecker<'a>;
 
 self_cell::self_cell!(
     /// An execution, and the checker that keeps what is known about it.
@@ -187,8 +190,10 @@ impl Memory {
     fn with(execution: Execution, options: &Options) -> Self {
         Self::new(execution, |execution| {
             let &Options { witness, strategy, .. } = options;
-            let mut checker =
-                memory::Checker::new(execution, &memory::Options { witness, ..memory::Options::default() });
+            let mut checker = memory::ExecutionChecker::new(
+                execution,
+                &memory::MemoryOptions { witness, ..memory::MemoryOptions::default() },
+            );
             checker.set_strategy(strategy);
             if strategy == Strategy::Auto {
                 checker.ask_recorded();
@@ -198,7 +203,7 @@ impl Memory {
     }
 }
 
-type OpenChecker<'a> = sources::Checker<'a>;
+type OpenChecker<'a> = sources::OpenChecker<'a>;
 
 self_cell::self_cell!(
     /// An execution with open reads, and the checker that keeps what is known about it.
@@ -214,7 +219,8 @@ impl Open {
     fn with(open: OpenExecution, options: &Options) -> Self {
         Self::new(open, |open| {
             let &Options { witness, strategy, .. } = options;
-            let mut checker = sources::Checker::new(open, &memory::Options { witness, ..memory::Options::default() });
+            let mut checker =
+                sources::OpenChecker::new(open, &memory::MemoryOptions { witness, ..memory::MemoryOptions::default() });
             checker.set_strategy(strategy);
             checker
         })

@@ -40,8 +40,8 @@ pub struct Decision {
 
 impl Decision {
     /// What an engine decided about a model.
-    pub fn new(model: Model, decided: model::Decision) -> Self {
-        let model::Decision { verdict, strategy, reason, evidence, .. } = decided;
+    pub fn new(model: Model, decided: model::Decided) -> Self {
+        let model::Decided { verdict, strategy, reason, evidence, .. } = decided;
         Self { model, verdict, strategy, reason, evidence, weaker_form: None }
     }
 
@@ -58,9 +58,9 @@ impl Decision {
     }
 
     /// The decision as an engine gives it.
-    pub(crate) fn decided(&self) -> model::Decision {
+    pub(crate) fn decided(&self) -> model::Decided {
         let Self { verdict, strategy, reason, evidence, .. } = self.clone();
-        model::Decision { verdict, strategy, reason, evidence }
+        model::Decided { verdict, strategy, reason, evidence }
     }
 
     /// Whether the evidence about an isolation level uses real time, and whether it uses the order of sessions.

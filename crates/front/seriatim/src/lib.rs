@@ -45,7 +45,7 @@
 //! | Rust code with atomics, to be run in all ways that a memory model allows | [`programs`] |
 //! | threads of a running program | [`record`]: a recorder to put around the calls |
 //! | events that come one by one, without end | [`monitor`]: reports a violation at once; [`Watch`] for lines of text |
-//! | an execution graph that grows, in a model checker | [`memory::c11::Checker`] and [`memory::c11::Incremental`] |
+//! | an execution graph that grows, in a model checker | [`memory::c11::C11Checker`] and [`memory::c11::Incremental`] |
 //! | histories to try things with | [`workload`]: simulated memories and objects, right and wrong ones |
 //!
 //! # Features

@@ -86,7 +86,7 @@ pub fn write_page(
         verdict: decision.verdict,
         strategy: decision.strategy,
         reason: decision.reason.as_deref(),
-        shrunk: shrunk.as_ref().map(|shrunk| report::page::Shrunk {
+        shrunk: shrunk.as_ref().map(|shrunk| report::page::ShrunkHistory {
             part: ShownHistory {
                 history: &shrunk.history,
                 violation: shrunk.decision.evidence.as_ref(),

@@ -5,9 +5,9 @@ use history::event::{self, Action};
 use history::execution::Kind;
 use history::{Call, History, HistoryBuilder, KeyId, Method, Object, Outcome, ProcessId, Status};
 use model::Model;
-use monitor::linearizable::Algorithm;
+use monitor::linearizable::OnlineAlgorithm;
 use monitor::{
-    Access, C11, Linearizable, Monitor, Performed, Progress, ScObserved, TransactionAction, TransactionEvent,
+    Access, C11, Linearizable, Monitor, PerformedNow, Progress, ScObserved, TransactionAction, TransactionEvent,
     Transactions, Violation, Windowed,
 };
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ pub struct Wanted {
     /// The model. Without one: `linearizable` for a stream that begins with a call, `serializable` for transactions.
     pub model: Option<Model>,
     /// How linearizability is monitored.
-    pub algorithm: Algorithm,
+    pub algorithm: OnlineAlgorithm,
     /// How many threads there will be at most, if that is known: monitors of `ra` and `rc20` then forget more.
     pub threads: Option<u32>,
     /// How many events the monitors of `wsc` and `tso` look at together, if not 2048; how many transactions those of
@@ -263,10 +263,10 @@ fn transacted(event: &StreamEvent, stream: &Stream) -> TransactionEvent {
     TransactionEvent { session: operation.process.0, action }
 }
 
-fn performed(event: &StreamEvent) -> Performed {
+fn performed(event: &StreamEvent) -> PerformedNow {
     let operation = &event.operation;
     let kind = Kind::of(operation.method);
-    Performed { thread: operation.process.0, index: event.index, kind, location: operation.key.0 }
+    PerformedNow { thread: operation.process.0, index: event.index, kind, location: operation.key.0 }
 }
 
 fn access(event: &StreamEvent) -> Access {
@@ -294,10 +294,12 @@ fn push_object(monitor: &mut Linearizable, event: &StreamEvent) -> Result<Progre
     };
     match event.what {
         What::Begin => Ok(Progress::Refused("this monitor follows calls and returns, and not transactions".to_owned())),
-        What::Call => monitor.push(event::Event { process, action: call }),
+        What::Call => monitor.push(event::ProcessEvent { process, action: call }),
         // The call and the return are at one moment.
-        What::Instant => match monitor.push(event::Event { process, action: call })? {
-            Progress::Possible => monitor.push(event::Event { process, action: Action::Return(operation.result) }),
+        What::Instant => match monitor.push(event::ProcessEvent { process, action: call })? {
+            Progress::Possible => {
+                monitor.push(event::ProcessEvent { process, action: Action::Return(operation.result) })
+            }
             other => Ok(other),
         },
         What::End => {
@@ -306,7 +308,7 @@ fn push_object(monitor: &mut Linearizable, event: &StreamEvent) -> Result<Progre
                 Outcome::Info => Action::Info,
                 _ => Action::Return(operation.result),
             };
-            monitor.push(event::Event { process, action })
+            monitor.push(event::ProcessEvent { process, action })
         }
     }
 }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use format::stream::Stream;
 use format::{Format, ReadOptions, Writer, open};
 use history::{History, Object};
-use workload::memory::{self, Machine};
+use workload::memory::{self, MemoryMachine};
 use workload::object;
 
 /// The allocator of the command.
@@ -23,8 +23,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const RUNS: usize = 7;
 
-fn of_memory(machine: Machine, operations: u32, locations: u32) -> History {
-    let (rmws, fences) = if machine == Machine::Sc { (0, 0) } else { (20, 5) };
+fn of_memory(machine: MemoryMachine, operations: u32, locations: u32) -> History {
+    let (rmws, fences) = if machine == MemoryMachine::Sc { (0, 0) } else { (20, 5) };
     let config =
         memory::MemoryConfig { machine, threads: 16, operations, locations, rmws, fences, ..Default::default() };
     memory::history(&config, memory::generate(&config))
@@ -37,10 +37,10 @@ fn of_object(object: Object, operations: u32) -> object::ObjectConfig {
 /// The history of a row; none for a row that is not known.
 fn history(row: &str) -> Option<History> {
     let config = match row {
-        "memory" => return Some(of_memory(Machine::Sc, 6_000_000, 64)),
-        "jsonl" => return Some(of_memory(Machine::Sc, 2_000_000, 64)),
+        "memory" => return Some(of_memory(MemoryMachine::Sc, 6_000_000, 64)),
+        "jsonl" => return Some(of_memory(MemoryMachine::Sc, 2_000_000, 64)),
         // Memory orders, read-modify-writes and fences.
-        "rc20" => return Some(of_memory(Machine::Rc20, 4_500_000, 1000)),
+        "rc20" => return Some(of_memory(MemoryMachine::Rc20, 4_500_000, 1000)),
         "queue" => of_object(Object::Queue, 2_800_000),
         "stack" => of_object(Object::Stack, 3_000_000),
         "pqueue" => of_object(Object::PriorityQueue, 2_500_000),

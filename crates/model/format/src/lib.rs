@@ -96,7 +96,7 @@ use history::history::{History, Object, OperationId};
 use input::Input;
 
 /// Is told how many bytes of a file have just been read.
-pub type Watch = Arc<dyn Fn(u64) + Send + Sync>;
+pub type BytesRead = Arc<dyn Fn(u64) + Send + Sync>;
 
 /// What is known about an input before it is read.
 #[derive(Clone, Debug, Default)]
@@ -165,7 +165,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> io::Result<Reader> {
 }
 
 /// Like [`open`]. Whoever `watches` is told how much of the file is read.
-pub fn open_watched(path: &Path, options: &ReadOptions, watch: Option<Watch>) -> io::Result<Reader> {
+pub fn open_watched(path: &Path, options: &ReadOptions, watch: Option<BytesRead>) -> io::Result<Reader> {
     let (input, options) = match Opened::of(path, options, watch)? {
         Opened::Input(input, options) => (input, options),
         Opened::Reader(reader) => return Ok(reader),
@@ -175,7 +175,7 @@ pub fn open_watched(path: &Path, options: &ReadOptions, watch: Option<Watch>) ->
 
 /// Like [`open_watched`], for a file that was found in a folder. `None` unless it [looks like a
 /// history](looks_like_history).
-pub fn open_found(path: &Path, options: &ReadOptions, watch: Option<Watch>) -> io::Result<Option<Reader>> {
+pub fn open_found(path: &Path, options: &ReadOptions, watch: Option<BytesRead>) -> io::Result<Option<Reader>> {
     let (mut input, options) = match Opened::of(path, options, watch)? {
         Opened::Input(input, options) => (input, options),
         Opened::Reader(reader) => return Ok(Some(reader)),
@@ -194,7 +194,7 @@ enum Opened {
 }
 
 impl Opened {
-    fn of(path: &Path, options: &ReadOptions, watch: Option<Watch>) -> io::Result<Self> {
+    fn of(path: &Path, options: &ReadOptions, watch: Option<BytesRead>) -> io::Result<Self> {
         let mut file = File::open(path)?;
         let metadata = file.metadata()?;
         if metadata.is_dir() {
@@ -227,7 +227,7 @@ const TABLE_MAGIC: u64 = 8;
 /// A file whose reading is watched.
 struct Watched<R> {
     file: R,
-    watch: Watch,
+    watch: BytesRead,
 }
 
 impl<R: Read> Read for Watched<R> {
@@ -263,7 +263,7 @@ fn read_folder(entries: &[PathBuf], options: &ReadOptions) -> io::Result<Reader>
 /// Where a table is. Its bytes are not read in their order.
 enum TableInput {
     #[cfg_attr(not(feature = "arrow"), allow(dead_code))]
-    File(File, Option<Watch>),
+    File(File, Option<BytesRead>),
     #[cfg_attr(not(feature = "arrow"), allow(dead_code))]
     Memory(Vec<u8>),
 }

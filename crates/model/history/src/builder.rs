@@ -6,15 +6,15 @@
 //! [`BuildError`], and leaves the builder unchanged.
 //!
 //! ```
-//! use history::{Call, End, HistoryBuilder, Method, Object, Value};
+//! use history::{Call, CallEnd, HistoryBuilder, Method, Object, Value};
 //!
 //! let mut builder = HistoryBuilder::new(Object::Queue);
 //! let [producer, consumer] = ["producer", "consumer"].map(|name| builder.process(name));
 //! let item = builder.value("a");
 //! builder.call(&Call::new(producer, Method::Enqueue).argument(item))?;
 //! builder.call(&Call::new(consumer, Method::Dequeue))?;
-//! builder.end(producer, End::Ok(Value::NONE))?;
-//! builder.end(consumer, End::Ok(item))?;
+//! builder.end(producer, CallEnd::Ok(Value::NONE))?;
+//! builder.end(consumer, CallEnd::Ok(item))?;
 //! let history = builder.finish()?;
 //! assert_eq!(history.operations().len(), 2);
 //! assert_eq!(history.moments(), [[0, 2], [1, 3]]);
@@ -34,9 +34,9 @@
 //! # Ok::<(), history::BuildError>(())
 //! ```
 //!
-//! A process crashes when its operation ends in [`End::Info`]. That operation may take effect at any later time, so no
-//! later operation of the process can be ordered after it. If the process calls again, a new process continues for it,
-//! under a new name.
+//! A process crashes when its operation ends in [`CallEnd::Info`]. That operation may take effect at any later time, so
+//! no later operation of the process can be ordered after it. If the process calls again, a new process continues for
+//! it, under a new name.
 //!
 //! A finished history can be changed. [`HistoryBuilder::from`] opens it again. [`Replay`] plays its events into a new
 //! history: fewer of them, or in another order.
@@ -59,7 +59,7 @@ use crate::object::{Method, Object, is_open_method, is_open_name};
 use crate::value::{Value, Words};
 use crate::whole_set;
 
-pub use call::{Call, End};
+pub use call::{Call, CallEnd};
 pub use error::{BuildError, Which};
 pub use reading::Facts;
 pub use replay::Replay;
@@ -340,14 +340,14 @@ impl HistoryBuilder {
 
     /// Ends the open operation of a process.
     #[inline]
-    pub fn end(&mut self, process: ProcessId, end: End) -> Result<OperationId, BuildError> {
+    pub fn end(&mut self, process: ProcessId, end: CallEnd) -> Result<OperationId, BuildError> {
         if process.index() >= self.last.len() {
             return Err(BuildError::UnknownProcess(process));
         }
         let (outcome, result) = match end {
-            End::Ok(result) => (Outcome::Ok, result),
-            End::Fail => (Outcome::Fail, Value::NONE),
-            End::Info => (Outcome::Info, Value::NONE),
+            CallEnd::Ok(result) => (Outcome::Ok, result),
+            CallEnd::Fail => (Outcome::Fail, Value::NONE),
+            CallEnd::Info => (Outcome::Info, Value::NONE),
         };
         self.check_value(result)?;
         let id = self.ending(self.current(process))?;

@@ -8,7 +8,7 @@ use crate::value::Value;
 
 /// An event of an execution.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct ProcessEvent {
     /// The process that calls, or whose call ends. Processes are numbered from zero, without gaps.
     pub process: u32,
     /// What happens.

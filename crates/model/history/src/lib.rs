@@ -43,7 +43,7 @@ pub mod value;
 pub mod visible;
 pub mod whole_set;
 
-pub use builder::{BuildError, Call, End, HistoryBuilder, Replay};
+pub use builder::{BuildError, Call, CallEnd, HistoryBuilder, Replay};
 pub use events::HistoryEvent;
 pub use execution::{EventId, Execution, ExecutionBuilder, OpenExecution, ViewError};
 pub use history::{History, KeyId, MemoryOrder, Operation, OperationId, Outcome, ProcessId, Source};

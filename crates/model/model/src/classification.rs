@@ -9,13 +9,13 @@
 
 use std::time::{Duration, Instant};
 
-use crate::{Budget, Decision, Model, Verdict, implies};
+use crate::{Budget, Decided, Model, Verdict, implies};
 
 /// How the verdict of a model is known.
 #[derive(Clone, Debug)]
 pub enum Basis {
     /// The engine of the model ran. The duration is how long it took.
-    Run(Decision, Duration),
+    Run(Decided, Duration),
     /// The verdict of this other model, whose engine ran, implies the verdict.
     Implied(Model),
     /// The model does not apply to the execution: `rc20` has no sequentially consistent accesses.
@@ -61,7 +61,7 @@ impl Classification {
 
     /// The decision whose evidence proves the verdict of a model: its own decision, or that of the model which implies
     /// it.
-    pub fn decision(&self, model: Model) -> Option<&Decision> {
+    pub fn decision(&self, model: Model) -> Option<&Decided> {
         match &self.standings.iter().find(|standing| standing.model == model)?.basis {
             Basis::Run(decision, _) => Some(decision),
             Basis::Implied(by) => self.decision(*by),
@@ -77,7 +77,7 @@ impl Classification {
 }
 
 /// A model that was decided before, with its decision.
-pub type Known<'a> = Option<(Model, &'a Decision)>;
+pub type Known<'a> = Option<(Model, &'a Decided)>;
 
 /// Runs some models, `first` before all others, until all their verdicts are known. `fits` tells which apply, and
 /// `check` decides one. `rmw_free` says that the implications hold that need an execution without rmws. What is `known`
@@ -88,7 +88,7 @@ pub fn classify(
     first: Model,
     rmw_free: bool,
     fits: impl Fn(Model) -> bool,
-    mut check: impl FnMut(Model, Budget) -> Decision,
+    mut check: impl FnMut(Model, Budget) -> Decided,
     known: Known,
     budget: impl Fn() -> Budget,
 ) -> Classification {
@@ -96,7 +96,7 @@ pub fn classify(
     for model in models.iter().copied().filter(|&model| !fits(model)) {
         work.set(Standing { model, verdict: None, basis: Basis::Inapplicable });
     }
-    let is_of_use = |(model, decision): &(Model, &Decision)| {
+    let is_of_use = |(model, decision): &(Model, &Decided)| {
         decision.verdict != Verdict::Unknown && models.contains(model) && fits(*model)
     };
     if let Some((model, decision)) = known.filter(is_of_use) {
@@ -153,7 +153,7 @@ impl Work<'_> {
     }
 
     /// Notes the result of a run, and all verdicts that it implies. These replace an `unknown` of an earlier run.
-    fn learn(&mut self, model: Model, decision: Decision, time: Duration) {
+    fn learn(&mut self, model: Model, decision: Decided, time: Duration) {
         let verdict = decision.verdict;
         self.runs.push(model);
         self.set(Standing { model, verdict: Some(verdict), basis: Basis::Run(decision, time) });

@@ -381,7 +381,7 @@ impl Verdict {
 
 /// What a checker decided, how, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decision {
+pub struct Decided {
     /// The answer.
     pub verdict: Verdict,
     /// The name of the tactic or algorithm that decided. `--strategy` or `--algorithm` accepts

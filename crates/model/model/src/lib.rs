@@ -13,12 +13,12 @@
 //!
 //! ```
 //! use history::OperationId;
-//! use model::{Certificate, Decision, Evidence, Model, Verdict};
+//! use model::{Certificate, Decided, Evidence, Model, Verdict};
 //!
 //! // The read returns 7, which nobody wrote. That is a violation of every memory model.
 //! let history = format::parse("[0] w x 1\n[1] r x 7\n")?;
 //! let evidence = Some(Evidence::ThinAir(OperationId(1)));
-//! let decision = Decision { verdict: Verdict::Violation, strategy: "reads-from", reason: None, evidence };
+//! let decision = Decided { verdict: Verdict::Violation, strategy: "reads-from", reason: None, evidence };
 //! let certificate = Certificate::new(0, &history, Model::Sc, &decision).unwrap();
 //! let line = certificate.to_json(&history);
 //! assert_eq!(Certificate::from_json(&line, &history)?, certificate);
@@ -47,7 +47,7 @@ use history::History;
 pub use budget::{Budget, Cancel, GaveUp};
 pub use digest::digest;
 pub use evidence::{
-    Because, Case, Choice, Decision, Derivation, Edge, Evidence, EvidenceKind, Node, Rule, Step, Verdict,
+    Because, Case, Choice, Decided, Derivation, Edge, Evidence, EvidenceKind, Node, Rule, Step, Verdict,
 };
 pub use json::JsonError;
 pub use specification::Sequential;
@@ -71,7 +71,7 @@ pub struct Certificate {
 impl Certificate {
     /// The certificate of a decision about the history at place `number` of its file. There is none if the verdict is
     /// `unknown`, or if the decision has no evidence because no witness was asked for.
-    pub fn new(number: u32, history: &History, model: Model, decision: &Decision) -> Option<Self> {
+    pub fn new(number: u32, history: &History, model: Model, decision: &Decided) -> Option<Self> {
         if decision.verdict == Verdict::Unknown {
             return None;
         }

@@ -63,7 +63,7 @@ pub enum Cell {
 
 /// What a step does to a place, which holds pieces in an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum StateChange {
     /// This piece takes the place of all.
     Set(Piece),
     /// This piece is added at the end.
@@ -97,7 +97,7 @@ pub struct ReplayStep {
     /// What happens.
     pub action: ReplayAction,
     /// What changes, and where. A write that reaches the memory changes its buffer and its location.
-    pub changes: Vec<(Cell, Change)>,
+    pub changes: Vec<(Cell, StateChange)>,
 }
 
 /// What an order is about.
@@ -140,20 +140,20 @@ pub fn start(history: &History, cell: Cell) -> Vec<Piece> {
 }
 
 /// Applies a change to what a place holds.
-pub fn apply(pieces: &mut VecDeque<Piece>, change: &Change) {
+pub fn apply(pieces: &mut VecDeque<Piece>, change: &StateChange) {
     match change {
-        Change::Set(piece) => {
+        StateChange::Set(piece) => {
             pieces.clear();
             pieces.push_back(piece.clone());
         }
-        Change::Append(piece) | Change::Insert(piece) => pieces.push_back(piece.clone()),
-        Change::RemoveFirst => {
+        StateChange::Append(piece) | StateChange::Insert(piece) => pieces.push_back(piece.clone()),
+        StateChange::RemoveFirst => {
             pieces.pop_front();
         }
-        Change::RemoveLast => {
+        StateChange::RemoveLast => {
             pieces.pop_back();
         }
-        Change::Delete(piece) => {
+        StateChange::Delete(piece) => {
             if let Some(at) = pieces.iter().position(|other| other == piece) {
                 pieces.remove(at);
             }
@@ -165,14 +165,14 @@ pub fn apply(pieces: &mut VecDeque<Piece>, change: &Change) {
 /// verifier decides again.
 ///
 /// ```
-/// use verify::replay::{Cell, Change, Piece, replay};
+/// use verify::replay::{Cell, StateChange, Piece, replay};
 /// use model::{Evidence, Model};
 /// use history::{History, KeyId, OperationId, Value};
 ///
 /// let history = format::parse("[0] w x 1\n[1] r x 1\n")?;
 /// let witness = Evidence::Interleaving(vec![OperationId(0), OperationId(1)]);
 /// let runs = replay(&history, Model::Sc, &witness);
-/// let written = Change::Set(Piece::Value(Value::small(1)));
+/// let written = StateChange::Set(Piece::Value(Value::small(1)));
 /// assert_eq!(runs[0].steps[0].changes, [(Cell::Location(KeyId(0)), written)]);
 /// assert!(runs[0].steps[1].changes.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -225,8 +225,8 @@ fn written(history: &History, id: OperationId) -> Option<(KeyId, Value)> {
     writes.then_some((operation.key, operation.argument))
 }
 
-fn reaches(key: KeyId, value: Value) -> (Cell, Change) {
-    (Cell::Location(key), Change::Set(Piece::Value(value)))
+fn reaches(key: KeyId, value: Value) -> (Cell, StateChange) {
+    (Cell::Location(key), StateChange::Set(Piece::Value(value)))
 }
 
 /// Operations that take effect on the memory, one after the other.
@@ -258,7 +258,7 @@ fn committed(history: &History, model: Model, evidence: &transaction::Transactio
         for operation in history.operation_range(id).map(OperationId) {
             let change = match history.operation(operation) {
                 Operation { method: Method::Append, key, argument, .. } => {
-                    Some((Cell::Object(*key), Change::Append(Piece::Value(*argument))))
+                    Some((Cell::Object(*key), StateChange::Append(Piece::Value(*argument))))
                 }
                 _ => written(history, operation).map(|(key, value)| reaches(key, value)),
             };
@@ -297,13 +297,13 @@ fn buffered(history: &History, model: Model, order: &[OperationId]) -> Vec<Repla
         {
             left.pop_front();
             if let Some((key, value)) = written(history, next) {
-                let changes = vec![(buffer(key), Change::Append(Piece::Write(key, value)))];
+                let changes = vec![(buffer(key), StateChange::Append(Piece::Write(key, value)))];
                 steps.push(ReplayStep { operation: next, action: ReplayAction::Buffer, changes });
             }
         }
         match written(history, id) {
             Some((key, value)) if is_write => {
-                let changes = vec![(buffer(key), Change::RemoveFirst), reaches(key, value)];
+                let changes = vec![(buffer(key), StateChange::RemoveFirst), reaches(key, value)];
                 steps.push(ReplayStep { operation: id, action: ReplayAction::Reach, changes });
             }
             written => {

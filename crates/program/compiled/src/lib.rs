@@ -54,7 +54,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use explore::{Model, Strategy};
+use explore::{Model, RandomStrategy};
 use serde::{Deserialize, Serialize};
 
 pub use compile::{COMPILE_FLAGS, Compiled, LINK_FLAGS, is_program};
@@ -68,7 +68,7 @@ pub enum Selection {
     /// One at random for each seed of a range.
     Random {
         /// How a run chooses.
-        strategy: Strategy,
+        strategy: RandomStrategy,
         /// The seeds.
         seeds: std::ops::Range<u64>,
     },

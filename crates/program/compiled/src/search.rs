@@ -4,7 +4,10 @@ use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use explore::{Chance, Counts, Ending, Exploration, Graph, Model, Sampler, Strategy, Taken, Trace, Words, read_token};
+use explore::{
+    Chance, Counts, Exploration, ExplorationEnding, Graph, Model, RandomStrategy, Sampler, Taken, Trace, TraceWords,
+    read_token,
+};
 
 use crate::elf::Variables;
 use crate::finding::DefectKind;
@@ -53,7 +56,7 @@ fn mark(site: usize) -> String {
 
 impl Machine {
     /// What is wrong with the execution that the exploration has come to.
-    fn judge(&mut self, graph: &Graph, ending: Ending, leaks: bool) -> Option<Finding> {
+    fn judge(&mut self, graph: &Graph, ending: ExplorationEnding, leaks: bool) -> Option<Finding> {
         if self.finding.is_some() || self.is_over() {
             return self.finding.clone();
         }
@@ -74,13 +77,13 @@ impl Machine {
         }
         match ending {
             // Where the time of a wait may run out, the thread goes on: that is another execution.
-            Ending::Deadlock if !self.has_exited && !self.threads.iter().any(|thread| thread.has_time) => {
+            ExplorationEnding::Deadlock if !self.has_exited && !self.threads.iter().any(|thread| thread.has_time) => {
                 let stuck = (0..self.threads.len() as u32)
                     .filter(|&thread| matches!(self.threads[thread as usize].state, State::Asks | State::Spins(_)));
                 let places = stuck.map(|thread| self.doer(thread)).collect();
                 self.find(DefectKind::Deadlock, "deadlock: threads wait for what cannot come".to_owned(), places);
             }
-            Ending::Complete if leaks && !self.has_exited => {
+            ExplorationEnding::Complete if leaks && !self.has_exited => {
                 let left = self.space.left();
                 if !left.is_empty() {
                     let bytes: usize = left.iter().map(|object| object.size).sum();
@@ -124,7 +127,8 @@ impl Machine {
                 None => format!("chooses {chosen}"),
             }
         };
-        graph.trace(&of, &Words { name: &name, value: &|_, value| value.to_string(), choice: &choice, code: &code })
+        graph
+            .trace(&of, &TraceWords { name: &name, value: &|_, value| value.to_string(), choice: &choice, code: &code })
     }
 
     /// What people call a location.
@@ -193,7 +197,7 @@ impl<'a> Search<'a> {
                     return ControlFlow::Break(());
                 }
                 is_again = machine.places.is_outdated;
-                if ending == Ending::Deadlock {
+                if ending == ExplorationEnding::Deadlock {
                     exits += u64::from(machine.has_exited);
                     deadlocks += 1;
                 }
@@ -230,7 +234,7 @@ impl<'a> Search<'a> {
     fn sample(
         &mut self,
         model: Model,
-        strategy: Strategy,
+        strategy: RandomStrategy,
         seeds: std::ops::Range<u64>,
         variables: &Variables,
     ) -> Outcome {
@@ -286,7 +290,7 @@ impl<'a> Search<'a> {
         loop {
             self.machine.begin();
             let leaks = self.options.leaks;
-            let mut sampler = Sampler::new(Explored(&mut self.machine), model, Strategy::Uniform);
+            let mut sampler = Sampler::new(Explored(&mut self.machine), model, RandomStrategy::Uniform);
             let Some(mut run) = sampler.follow(steps, strict) else {
                 drop(sampler);
                 if self.machine.places.is_outdated {

@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use explore::{Graph, Model, Next, Order, Program, Sampler, Step, Strategy, Update, Value};
+use explore::{Graph, Model, Next, Order, Program, RandomStrategy, Sampler, Step, Update, Value};
 
 /// Threads that access a few locations, by turns: stores, loads, additions, fences.
 struct Mix {
@@ -44,7 +44,7 @@ impl Program for Mix {
 
 fn main() {
     for model in [Model::C20, Model::Ra, Model::Relaxed, Model::Tso] {
-        for strategy in [Strategy::Uniform, Strategy::Pctwm { depth: 3, history: 2 }] {
+        for strategy in [RandomStrategy::Uniform, RandomStrategy::Pctwm { depth: 3, history: 2 }] {
             let mut costs = Vec::new();
             for steps in [10_000_u32, 100_000, 1_000_000] {
                 let mut sampler = Sampler::new(Mix { threads: 4, steps: steps / 4 }, model, strategy);

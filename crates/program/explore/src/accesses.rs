@@ -9,7 +9,7 @@ use crate::recording::memory_order;
 
 /// An access or a fence of an execution.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Access {
+pub struct DataAccess {
     /// The thread.
     pub thread: u32,
     /// What it is. An rmw that failed is a read.
@@ -26,8 +26,8 @@ impl Graph {
     /// The accesses and fences, in an order in which they may have happened. The start and the end of a thread are a
     /// release write and an acquire read of a location of their own, as in [`Graph::history`]. What a thread only waits
     /// for or chooses is left out.
-    pub fn accesses(&self) -> Vec<Access> {
-        let mut accesses: Vec<Access> = Vec::with_capacity(self.events.len());
+    pub fn accesses(&self) -> Vec<DataAccess> {
+        let mut accesses: Vec<DataAccess> = Vec::with_capacity(self.events.len());
         let mut numbers = vec![None; self.events.len()];
         let spawned = |child: u32| self.location_count() + 2 * child;
         let joined = |child: u32| self.location_count() + 2 * child + 1;
@@ -42,14 +42,26 @@ impl Graph {
         let mut ends = vec![None; is_joined.len()];
         for (slot, event) in self.events.iter().enumerate().filter(|(_, event)| !event.waits()) {
             let (thread, number) = (event.thread, accesses.len() as u32);
-            let sent =
-                |location| Access { thread, kind: Kind::Write, location, order: MemoryOrder::Release, source: None };
-            let received =
-                |location, source| Access { thread, kind: Kind::Read, location, order: MemoryOrder::Acquire, source };
+            let sent = |location| DataAccess {
+                thread,
+                kind: Kind::Write,
+                location,
+                order: MemoryOrder::Release,
+                source: None,
+            };
+            let received = |location, source| DataAccess {
+                thread,
+                kind: Kind::Read,
+                location,
+                order: MemoryOrder::Acquire,
+                source,
+            };
             let order = memory_order(event.order());
             match event.step {
                 Step::Choice(_) | Step::Access { .. } => {}
-                Step::Fence(_) => accesses.push(Access { thread, kind: Kind::Fence, location: 0, order, source: None }),
+                Step::Fence(_) => {
+                    accesses.push(DataAccess { thread, kind: Kind::Fence, location: 0, order, source: None });
+                }
                 Step::Spawn(child) => {
                     starts[child as usize] = Some(number);
                     accesses.push(sent(spawned(child)));
@@ -66,7 +78,7 @@ impl Graph {
                     let source =
                         if kind.reads() { numbers.get(event.source as usize).copied().flatten() } else { None };
                     numbers[slot] = Some(number);
-                    accesses.push(Access { thread, kind, location, order, source });
+                    accesses.push(DataAccess { thread, kind, location, order, source });
                 }
             }
             if self.len(thread) == event.index && is_joined[thread as usize] {
@@ -78,7 +90,7 @@ impl Graph {
     }
 }
 
-impl Access {
+impl DataAccess {
     /// The execution of a list of accesses.
     pub fn execution(accesses: &[Self]) -> Execution {
         let mut builder = ExecutionBuilder::new();

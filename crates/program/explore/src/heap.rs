@@ -34,7 +34,7 @@ pub struct Moment {
 
 /// Memory that was allocated at once.
 #[derive(Copy, Clone, Debug)]
-pub struct Block {
+pub struct HeapBlock {
     /// How many bytes it has.
     pub size: usize,
     /// When it was allocated; none if there was no other thread, or if that is not known.
@@ -69,7 +69,7 @@ pub enum Misuse {
 /// The blocks of one execution.
 #[derive(Debug, Default)]
 pub struct Heap {
-    blocks: BTreeMap<usize, Block>,
+    blocks: BTreeMap<usize, HeapBlock>,
     freed: Vec<Freed>,
     moments: Vec<Moment>,
 }
@@ -84,14 +84,14 @@ impl Heap {
 
     /// A block is born. It may be inside of another one, which tells more of it.
     pub fn allocate(&mut self, start: usize, size: usize, birth: Option<Moment>) {
-        self.blocks.insert(start, Block { size, birth, death: None, places: 0 });
+        self.blocks.insert(start, HeapBlock { size, birth, death: None, places: 0 });
     }
 
     /// A block dies, when the execution has had so many events, and with it all blocks inside of it. One that is not
     /// known was allocated before the execution.
     pub fn free(&mut self, start: usize, size: usize, moments: &[Moment], events: usize) -> Result<Death, Misuse> {
         let (size, birth) = match self.block(start) {
-            Some((_, Block { death: Some(death), .. })) => return Err(Misuse::DoubleFree(*death)),
+            Some((_, HeapBlock { death: Some(death), .. })) => return Err(Misuse::DoubleFree(*death)),
             Some((other, _)) if other != start => return Err(Misuse::InvalidFree),
             Some((_, block)) => (block.size, block.birth),
             None => {
@@ -110,12 +110,12 @@ impl Heap {
     }
 
     /// The block that has this address, dead or alive, and where it starts.
-    pub fn block(&self, address: usize) -> Option<(usize, &Block)> {
+    pub fn block(&self, address: usize) -> Option<(usize, &HeapBlock)> {
         let (&start, block) = self.blocks.range(..=address).next_back()?;
         (address - start < block.size.max(1)).then_some((start, block))
     }
 
-    pub(crate) fn block_mut(&mut self, address: usize) -> Option<&mut Block> {
+    pub(crate) fn block_mut(&mut self, address: usize) -> Option<&mut HeapBlock> {
         let (&start, block) = self.blocks.range_mut(..=address).next_back()?;
         (address - start < block.size).then_some(block)
     }

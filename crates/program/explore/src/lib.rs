@@ -76,10 +76,10 @@ mod recording;
 mod solve;
 mod trace;
 
-pub use accesses::Access;
+pub use accesses::DataAccess;
 pub use chance::Chance;
 pub use execution::Execution;
-pub use exploration::{Counts, Ending, Exploration, Run};
+pub use exploration::{Counts, Exploration, ExplorationEnding, Run};
 pub use graph::{Graph, Source};
 pub use model::Model;
 pub use native::{
@@ -88,5 +88,5 @@ pub use native::{
 };
 pub use parallel::explore;
 pub use program::{Await, Comparison, Integer, Next, Order, Program, Step, Update, Value};
-pub use random::{Sampler, Strategy};
-pub use trace::{Taken, Trace, Words, read_token};
+pub use random::{RandomStrategy, Sampler};
+pub use trace::{Taken, Trace, TraceWords, read_token};

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::graph::{Event, Graph, INITIAL, NONE};
 use crate::program::{Order, Step, Value};
-use crate::trace::Words;
+use crate::trace::TraceWords;
 
 pub(crate) const fn memory_order(order: Order) -> MemoryOrder {
     match order {
@@ -25,7 +25,7 @@ pub(crate) const fn memory_order(order: Order) -> MemoryOrder {
 
 struct Recording<'g> {
     graph: &'g Graph,
-    words: &'g Words<'g>,
+    words: &'g TraceWords<'g>,
     builder: HistoryBuilder,
     /// By event: its operation.
     operations: Vec<Option<OperationId>>,
@@ -54,7 +54,7 @@ impl Graph {
         name: impl Fn(u32) -> String,
         finals: &[(u32, Value)],
     ) -> Result<History, BuildError> {
-        let words = Words {
+        let words = TraceWords {
             name: &name,
             value: &|_, value| value.to_string(),
             choice: &|_, _, _| String::new(),
@@ -67,7 +67,7 @@ impl Graph {
     pub(crate) fn recorded(
         &self,
         title: Option<String>,
-        words: &Words<'_>,
+        words: &TraceWords<'_>,
         finals: &[(u32, Value)],
     ) -> Result<History, BuildError> {
         let builder = HistoryBuilder::new(Object::Memory);
@@ -103,7 +103,7 @@ impl Graph {
 
 impl Recording<'_> {
     fn place(&mut self, location: u32, value: Value) -> (history::KeyId, history::Value) {
-        let Words { name, value: shown, .. } = self.words;
+        let TraceWords { name, value: shown, .. } = self.words;
         (self.builder.key(&name(location)), self.builder.value(&shown(location, value)))
     }
 

@@ -41,7 +41,7 @@ impl fmt::Display for Trace {
 
 /// How people call things.
 #[allow(missing_debug_implementations, reason = "functions have no text")]
-pub struct Words<'a> {
+pub struct TraceWords<'a> {
     /// A location.
     pub name: &'a dyn Fn(u32) -> String,
     /// A value of a location.
@@ -82,7 +82,7 @@ const LANE: usize = 44;
 
 impl Graph {
     /// The trace of the events on which these depend; all of them if there are none.
-    pub fn trace(&self, of: &[(u32, u32)], words: &Words<'_>) -> Trace {
+    pub fn trace(&self, of: &[(u32, u32)], words: &TraceWords<'_>) -> Trace {
         let needed: Vec<usize> = of.iter().map(|&(thread, index)| self.event_slot(thread, index)).collect();
         let is_needed = |&slot: &usize| {
             let event = &self.events[slot];
@@ -122,7 +122,7 @@ impl Graph {
         Measure { stale, steps: slots.len(), switches: switches.count() }
     }
 
-    fn lanes(&self, slots: &[usize], words: &Words<'_>) -> String {
+    fn lanes(&self, slots: &[usize], words: &TraceWords<'_>) -> String {
         let mut threads: Vec<u32> = slots.iter().map(|&slot| self.events[slot].thread).collect();
         threads.sort_unstable();
         threads.dedup();
@@ -157,7 +157,7 @@ impl Graph {
     }
 
     /// A step in short.
-    pub(crate) fn text(event: &Event, Words { name, value: shown, choice, .. }: &Words<'_>) -> String {
+    pub(crate) fn text(event: &Event, TraceWords { name, value: shown, choice, .. }: &TraceWords<'_>) -> String {
         let order = match event.order() {
             Order::NonAtomic => "",
             Order::Relaxed => ".rlx",
@@ -188,7 +188,7 @@ impl Graph {
     }
 
     /// Which write a read read, and why it may.
-    fn remark(&self, slots: &[usize], slot: usize, words: &Words<'_>) -> String {
+    fn remark(&self, slots: &[usize], slot: usize, words: &TraceWords<'_>) -> String {
         let event = &self.events[slot];
         let number = |slot: usize| slots.iter().position(|&other| other == slot).map_or(0, |at| at + 1);
         if event.source >= crate::graph::NOTHING && event.source != INITIAL {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering as Real};
 use explore::cell::Cell;
 use explore::sync::Arc;
 use explore::sync::atomic::{AtomicUsize, Ordering, fence};
-use explore::{Builder, Strategy, thread};
+use explore::{Builder, RandomStrategy, thread};
 
 struct Counting;
 
@@ -54,7 +54,7 @@ fn program(rounds: usize) -> impl Fn() + 'static {
 }
 
 /// How often a later run allocates.
-fn allocations_of_a_run(strategy: Strategy, rounds: usize) -> f64 {
+fn allocations_of_a_run(strategy: RandomStrategy, rounds: usize) -> f64 {
     const RUNS: u64 = 100;
     let count = std::rc::Rc::new(std::cell::Cell::new((0, 0)));
     let (of_runs, code) = (count.clone(), program(rounds));
@@ -71,7 +71,9 @@ fn allocations_of_a_run(strategy: Strategy, rounds: usize) -> f64 {
 
 #[test]
 fn an_access_allocates_nothing_once_warm() {
-    for strategy in [Strategy::Uniform, Strategy::Pct { depth: 3 }, Strategy::Pctwm { depth: 2, history: 2 }] {
+    for strategy in
+        [RandomStrategy::Uniform, RandomStrategy::Pct { depth: 3 }, RandomStrategy::Pctwm { depth: 2, history: 2 }]
+    {
         let (few, many) = (allocations_of_a_run(strategy, 2), allocations_of_a_run(strategy, 12));
         // A run makes its threads, and what they share. Ten more rounds are 160 more accesses.
         println!("{strategy:?}: {few} allocations a run, {many} with more accesses");

@@ -10,7 +10,7 @@ use explore::cell::UnsafeCell;
 use explore::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use explore::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use explore::sync::{Arc, Mutex};
-use explore::{Builder, Finding, Model, Strategy, Verdict, thread};
+use explore::{Builder, Finding, Model, RandomStrategy, Verdict, thread};
 
 #[global_allocator]
 static ALLOCATOR: alloc::Quarantine = alloc::Quarantine;
@@ -30,7 +30,9 @@ fn verdicts(code: impl Fn() + Clone + Send + Sync + 'static) -> Vec<Verdict> {
         let by_two = builder.check_by(2, code.clone());
         assert_eq!((&by_two.finding, by_two.counts), (&verdict.finding, verdict.counts), "{model}");
         all.push(verdict);
-        for strategy in [Strategy::Uniform, Strategy::Pct { depth: 3 }, Strategy::Pctwm { depth: 2, history: 2 }] {
+        for strategy in
+            [RandomStrategy::Uniform, RandomStrategy::Pct { depth: 3 }, RandomStrategy::Pctwm { depth: 2, history: 2 }]
+        {
             all.push(builder.sample(strategy, 0..300, code.clone()));
         }
     }

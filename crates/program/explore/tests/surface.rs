@@ -17,7 +17,7 @@ use explore::future::{AtomicWaker, block_on};
 use explore::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use explore::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize};
 use explore::sync::{Arc, LazyLock, Mutex, Once, OnceLock, RwLock};
-use explore::{Builder, Finding, Model, Strategy, Verdict, hint, thread};
+use explore::{Builder, Finding, Model, RandomStrategy, Verdict, hint, thread};
 
 #[global_allocator]
 static ALLOCATOR: explore::alloc::Quarantine = explore::alloc::Quarantine;
@@ -35,7 +35,7 @@ fn check(code: impl Fn() + 'static) -> Verdict {
 fn passes(code: impl Fn() + Copy + 'static) -> u64 {
     let verdict = check(code);
     assert!(verdict.finding.is_none() && verdict.is_complete, "{verdict}");
-    let random = builder().sample(Strategy::Uniform, 0..50, code);
+    let random = builder().sample(RandomStrategy::Uniform, 0..50, code);
     assert!(random.finding.is_none() && random.counts.executions == 50, "{random}");
     verdict.counts.executions
 }

@@ -13,9 +13,9 @@ use std::time::Instant;
 use budget::ram;
 use format::stream::{Item, Stream, What};
 use format::{Format, ReadOptions};
-use history::event::{Action, Event};
+use history::event::{Action, ProcessEvent};
 use history::{KeyId, Method, Object, Outcome, Value};
-use monitor::linearizable::Algorithm;
+use monitor::linearizable::OnlineAlgorithm;
 use monitor::{Linearizable, Monitor, Progress};
 
 const THREADS: usize = 8;
@@ -59,15 +59,15 @@ impl Run {
 }
 
 impl Iterator for Run {
-    type Item = Event;
+    type Item = ProcessEvent;
 
-    fn next(&mut self) -> Option<Event> {
+    fn next(&mut self) -> Option<ProcessEvent> {
         let random = self.random();
         let thread = random as usize % THREADS;
         let process = thread as u32;
         if let Some((method, argument, result)) = self.open[thread].take() {
             let result = result.unwrap_or_else(|| self.effect(method, argument));
-            return Some(Event { process, action: Action::Return(result) });
+            return Some(ProcessEvent { process, action: Action::Return(result) });
         }
         let inserts = random >> 8 & 1 == 0;
         let method = match self.object {
@@ -84,13 +84,16 @@ impl Iterator for Run {
         let is_early = random >> 9 & 1 == 0;
         let result = is_early.then(|| self.effect(method, argument));
         self.open[thread] = Some((method, argument, result));
-        Some(Event { process, action: Action::Call { key: KeyId::NONE, method, argument, expected: Value::NONE } })
+        Some(ProcessEvent {
+            process,
+            action: Action::Call { key: KeyId::NONE, method, argument, expected: Value::NONE },
+        })
     }
 }
 
 fn text(object: Object) -> String {
     let mut text = format!("# @object {}\n", object.name());
-    for Event { process, action } in Run::new(object).take(SHORT_RUN_EVENTS) {
+    for ProcessEvent { process, action } in Run::new(object).take(SHORT_RUN_EVENTS) {
         let written = match action {
             Action::Call { method, argument, .. } if argument.is_some() => {
                 writeln!(text, "[{process}] call {} {argument:?}", object.method_name(method))
@@ -105,7 +108,7 @@ fn text(object: Object) -> String {
 }
 
 /// Reads all lines. Returns the time for an event, in nanoseconds.
-fn read(text: &str, mut each: impl FnMut(Event)) -> f64 {
+fn read(text: &str, mut each: impl FnMut(ProcessEvent)) -> f64 {
     let start = Instant::now();
     let options = ReadOptions { format: Some(Format::Text), ..ReadOptions::default() };
     let mut stream = Stream::new(&options).expect("text is a stream");
@@ -124,17 +127,17 @@ fn read(text: &str, mut each: impl FnMut(Event)) -> f64 {
             (_, Outcome::Fail) => Action::Fail,
             _ => Action::Return(operation.result),
         };
-        each(Event { process: operation.process.0, action });
+        each(ProcessEvent { process: operation.process.0, action });
         events += 1;
     }
     start.elapsed().as_secs_f64() * 1e9 / f64::from(events)
 }
 
 fn monitor(object: Object) -> Linearizable {
-    Linearizable::new(object, Algorithm::Fast).expect("an exact monitor")
+    Linearizable::new(object, OnlineAlgorithm::Fast).expect("an exact monitor")
 }
 
-fn push(monitor: &mut Linearizable, event: &Event) {
+fn push(monitor: &mut Linearizable, event: &ProcessEvent) {
     let said = monitor.push(*event);
     assert!(matches!(said, Ok(Progress::Possible)), "the run is right: {said:?}");
 }

@@ -20,7 +20,7 @@ mod writers;
 use format::stream::SourceName;
 use history::execution::Kind;
 use history::{MemoryOrder, OperationId, Value};
-use memory::c11::{Incremental, Refused, Violation as Found, WriteId};
+use memory::c11::{C11Violation as Found, Incremental, Refused, WriteId};
 use model::Evidence;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};

@@ -23,16 +23,16 @@
 //!
 //! ```
 //! use history::execution::Kind::{Read, Write};
-//! use monitor::{Monitor, Performed, Progress, ScObserved};
+//! use monitor::{Monitor, PerformedNow, Progress, ScObserved};
 //!
 //! let mut monitor = ScObserved::new();
 //! let (data, flag) = (0, 1);
 //! // Thread 1 performs its second read early, out of program order, ...
-//! monitor.push(Performed { thread: 1, index: Some(1), kind: Read, location: data })?;
-//! monitor.push(Performed { thread: 0, index: Some(0), kind: Write, location: data })?;
-//! monitor.push(Performed { thread: 0, index: Some(1), kind: Write, location: flag })?;
+//! monitor.push(PerformedNow { thread: 1, index: Some(1), kind: Read, location: data })?;
+//! monitor.push(PerformedNow { thread: 0, index: Some(0), kind: Write, location: data })?;
+//! monitor.push(PerformedNow { thread: 0, index: Some(1), kind: Write, location: flag })?;
 //! // ... so its first read sees the flag raised, although its second read did not see the data.
-//! let late = monitor.push(Performed { thread: 1, index: Some(0), kind: Read, location: flag });
+//! let late = monitor.push(PerformedNow { thread: 1, index: Some(0), kind: Read, location: flag });
 //! assert_eq!(late.unwrap_err().event, 3);
 //! # Ok::<(), monitor::Violation>(())
 //! ```
@@ -55,7 +55,7 @@ use thiserror::Error;
 
 pub use c11::{Access, C11};
 pub use linearizable::Linearizable;
-pub use observed::{Performed, ScObserved};
+pub use observed::{PerformedNow, ScObserved};
 pub use observers::{Observers, Traffic, WrongValue};
 pub use transactions::{TransactionAction, TransactionEvent, Transactions};
 pub use windowed::{WindowEntry, Windowed};

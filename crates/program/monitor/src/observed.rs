@@ -33,7 +33,7 @@ use crate::{Monitor, Progress, Violation};
 
 /// An operation that was globally performed just now.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Performed {
+pub struct PerformedNow {
     /// Its thread. Threads are numbers, best from zero on without large gaps.
     pub thread: u32,
     /// Its index in the program order of its thread, from zero on. An operation without an index comes right after the
@@ -209,9 +209,9 @@ impl ScObserved {
 }
 
 impl Monitor for ScObserved {
-    type Event = Performed;
+    type Event = PerformedNow;
 
-    fn push(&mut self, event: Performed) -> Result<Progress, Violation> {
+    fn push(&mut self, event: PerformedNow) -> Result<Progress, Violation> {
         let thread = event.thread as usize;
         let location = (event.kind != Kind::Fence).then_some(event.location as usize);
         let number = self.events;

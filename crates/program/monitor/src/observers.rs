@@ -26,7 +26,7 @@ use history::execution::Kind;
 use rustc_hash::FxHashMap;
 
 use crate::observed::join;
-use crate::{Performed, Progress, Violation};
+use crate::{PerformedNow, Progress, Violation};
 
 /// How many bytes an entry of a vector takes.
 const ENTRY: u64 = 8;
@@ -105,19 +105,19 @@ pub struct Traffic {
 ///
 /// ```
 /// use history::execution::Kind::{Read, Write};
-/// use monitor::{Observers, Performed};
+/// use monitor::{Observers, PerformedNow};
 ///
 /// let mut observers = Observers::new(2, 1);
-/// let store = Performed { thread: 0, index: Some(0), kind: Write, location: 7 };
+/// let store = PerformedNow { thread: 0, index: Some(0), kind: Write, location: 7 };
 /// observers.performed(store, 5)?;
 /// // Core 1 gets the block from core 0.
 /// observers.sent(0, 0, 7);
 /// observers.taken(0, 1);
-/// let load = Performed { thread: 1, index: Some(0), kind: Read, location: 7 };
+/// let load = PerformedNow { thread: 1, index: Some(0), kind: Read, location: 7 };
 /// observers.performed(load, 5)?;
 /// assert_eq!(observers.wrong_values(), (0, None));
 /// // The load is in order, but its value is not what was stored.
-/// observers.performed(Performed { index: Some(1), ..load }, 6)?;
+/// observers.performed(PerformedNow { index: Some(1), ..load }, 6)?;
 /// assert_eq!(observers.wrong_values().0, 1);
 /// # Ok::<(), monitor::Violation>(())
 /// ```
@@ -174,16 +174,16 @@ impl Observers {
 
     /// An operation was performed. `value` is what it read or wrote; for a read-modify-write, see
     /// [`Observers::performed_rmw`].
-    pub fn performed(&mut self, event: Performed, value: u64) -> Result<Progress, Violation> {
+    pub fn performed(&mut self, event: PerformedNow, value: u64) -> Result<Progress, Violation> {
         self.perform(event, value, value)
     }
 
     /// As [`Observers::performed`], for a read-modify-write: what it read, and what it wrote.
-    pub fn performed_rmw(&mut self, event: Performed, read: u64, written: u64) -> Result<Progress, Violation> {
+    pub fn performed_rmw(&mut self, event: PerformedNow, read: u64, written: u64) -> Result<Progress, Violation> {
         self.perform(event, read, written)
     }
 
-    fn perform(&mut self, event: Performed, read: u64, written: u64) -> Result<Progress, Violation> {
+    fn perform(&mut self, event: PerformedNow, read: u64, written: u64) -> Result<Progress, Violation> {
         let core = event.thread as usize;
         let number = self.events;
         self.events += 1;

@@ -259,7 +259,7 @@ impl Windowed {
             }
         }
         let model = if self.is_tso { Model::Wtso } else { Model::Wsc };
-        memory::check(model, &builder.build(), &memory::Options::default()).verdict != Verdict::Violation
+        memory::check(model, &builder.build(), &memory::MemoryOptions::default()).verdict != Verdict::Violation
     }
 
     fn initial_value(&self, location: u32) -> Value {

@@ -44,8 +44,8 @@
 //!
 //! # Values
 //!
-//! Integers, strings, booleans and options of them are values of a history ([`IntoValue`], [`Returns`]). An integer is
-//! copied. A string is looked up in a table of the thread.
+//! Integers, strings, booleans and options of them are values of a history ([`IntoValue`], [`ReturnedValue`]). An
+//! integer is copied. A string is looked up in a table of the thread.
 //!
 //! # Cost
 //!
@@ -68,7 +68,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use history::{History, Object, Words};
 
 pub use live::{Events, Live};
-pub use thread::{Answer, Expecting, IntoValue, Invocation, Invoke, On, Returns, Thread};
+pub use thread::{Answer, Expecting, IntoValue, Invocation, Invoke, On, ReturnedValue, Thread};
 
 use clock::{Clock, Epoch};
 use prefix::Prefix;

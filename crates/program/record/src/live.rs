@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use history::event::{Action, Event};
+use history::event::{Action, ProcessEvent};
 use history::{History, KeyId, Object, Value, Words};
 
 use crate::clock::{Clock, Epoch};
@@ -146,7 +146,7 @@ impl Ring {
     }
 
     /// The event at a position, and its time. The values of the event are values of `prefix`.
-    fn read(&self, at: u64, prefix: &mut Prefix) -> (u64, Event) {
+    fn read(&self, at: u64, prefix: &mut Prefix) -> (u64, ProcessEvent) {
         let [time, what, value, expected] =
             std::array::from_fn(|word| self.slots[(at % RING_CAPACITY) as usize][word].load(Ordering::Relaxed));
         let mut value_of = |bits| {
@@ -169,7 +169,7 @@ impl Ring {
             DID_NOT_HAPPEN => Action::Fail,
             _ => Action::Info,
         };
-        (time, Event { process: self.process, action })
+        (time, ProcessEvent { process: self.process, action })
     }
 }
 
@@ -265,7 +265,7 @@ struct RingState {
     written: u64,
     /// Whether every announced event is written.
     is_quiet: bool,
-    next: Option<(u64, Event)>,
+    next: Option<(u64, ProcessEvent)>,
 }
 
 impl RingState {
@@ -312,7 +312,7 @@ impl Events {
     }
 
     #[inline(never)]
-    fn keep_event(&mut self, time: u64, event: &Event) {
+    fn keep_event(&mut self, time: u64, event: &ProcessEvent) {
         let process = event.process;
         let answer = match event.action {
             Action::Call { key, method, argument, expected } => {
@@ -350,7 +350,7 @@ impl Events {
     }
 
     /// The next event of this round, if no earlier event can come.
-    fn take(&mut self) -> Option<Event> {
+    fn take(&mut self) -> Option<ProcessEvent> {
         let has_next = (0..self.rings.len()).filter(|&at| self.rings[at].next.is_some());
         let first = has_next.min_by_key(|&at| self.rings[at].key())?;
         let (time, event) = self.rings[first].next?;
@@ -370,9 +370,9 @@ impl Events {
 }
 
 impl Iterator for Events {
-    type Item = Event;
+    type Item = ProcessEvent;
 
-    fn next(&mut self) -> Option<Event> {
+    fn next(&mut self) -> Option<ProcessEvent> {
         let mut rounds = 0_u32;
         loop {
             let event = self.take();

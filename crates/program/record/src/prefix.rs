@@ -1,7 +1,9 @@
 //! Builds the history of a recorder from its events, which come in the order of time. At each moment it is the history
 //! of the events so far, so a monitor can be asked about it at once.
 
-use history::{BuildError, Call, End, History, HistoryBuilder, KeyId, Object, OperationId, ProcessId, Value, Words};
+use history::{
+    BuildError, Call, CallEnd, History, HistoryBuilder, KeyId, Object, OperationId, ProcessId, Value, Words,
+};
 
 use crate::thread::{Answer, Invocation};
 
@@ -72,9 +74,9 @@ impl Prefix {
     pub(crate) fn end(&mut self, thread: u32, stamp: u64, answer: Answer) {
         let Some(&process) = self.processes.get(thread as usize) else { return };
         let end = match answer {
-            Answer::Returned(result) => End::Ok(result),
-            Answer::DidNotHappen => End::Fail,
-            Answer::Unknown => End::Info,
+            Answer::Returned(result) => CallEnd::Ok(result),
+            Answer::DidNotHappen => CallEnd::Fail,
+            Answer::Unknown => CallEnd::Info,
         };
         match self.builder.end(process, end) {
             Ok(id) if answer != Answer::Unknown => self.stamps[id.index()].1 = Some(stamp),

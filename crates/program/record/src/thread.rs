@@ -115,12 +115,12 @@ pub enum Answer {
 }
 
 /// The result of an operation, as the history shows it.
-pub trait Returns {
+pub trait ReturnedValue {
     /// The answer of an operation of this method. If its value is a new word, the text is added to `words`.
     fn answer(&self, method: Method, words: &mut Words) -> Answer;
 }
 
-/// Implements [`IntoValue`] and [`Returns`] for types whose values are values of a history.
+/// Implements [`IntoValue`] and [`ReturnedValue`] for types whose values are values of a history.
 macro_rules! plain {
     ($($type:ty: |$this:ident, $words:ident| $value:expr),* $(,)?) => {$(
         impl IntoValue for $type {
@@ -131,7 +131,7 @@ macro_rules! plain {
             }
         }
 
-        impl Returns for $type {
+        impl ReturnedValue for $type {
             #[inline]
             fn answer(&self, _method: Method, words: &mut Words) -> Answer {
                 Answer::Returned(self.value(words))
@@ -180,21 +180,21 @@ impl<T: IntoValue> IntoValue for Option<T> {
     }
 }
 
-impl Returns for Answer {
+impl ReturnedValue for Answer {
     #[inline]
     fn answer(&self, _method: Method, _words: &mut Words) -> Answer {
         *self
     }
 }
 
-impl Returns for () {
+impl ReturnedValue for () {
     #[inline]
     fn answer(&self, _method: Method, _words: &mut Words) -> Answer {
         Answer::Returned(Value::NONE)
     }
 }
 
-impl<T: Returns + ?Sized> Returns for &T {
+impl<T: ReturnedValue + ?Sized> ReturnedValue for &T {
     #[inline]
     fn answer(&self, method: Method, words: &mut Words) -> Answer {
         (**self).answer(method, words)
@@ -203,7 +203,7 @@ impl<T: Returns + ?Sized> Returns for &T {
 
 /// `None` is `empty` if the method removes or peeks, the empty string if the method gets the text of a key, else
 /// `null`.
-impl<T: Returns> Returns for Option<T> {
+impl<T: ReturnedValue> ReturnedValue for Option<T> {
     #[inline]
     fn answer(&self, method: Method, words: &mut Words) -> Answer {
         match self {
@@ -218,7 +218,7 @@ impl<T: Returns> Returns for Option<T> {
 }
 
 /// An operation that returned an error did not happen.
-impl<T: Returns, E> Returns for Result<T, E> {
+impl<T: ReturnedValue, E> ReturnedValue for Result<T, E> {
     #[inline]
     fn answer(&self, method: Method, words: &mut Words) -> Answer {
         self.as_ref().map_or(Answer::DidNotHappen, |value| value.answer(method, words))
@@ -379,14 +379,14 @@ impl Thread {
 
     /// Calls the object and records the call: `thread.record((Method::Enqueue, 7), || queue.push(7))`.
     #[inline]
-    pub fn record<R: Returns>(&mut self, call: impl Invoke, operation: impl FnOnce() -> R) -> R {
+    pub fn record<R: ReturnedValue>(&mut self, call: impl Invoke, operation: impl FnOnce() -> R) -> R {
         self.run(call, operation, R::answer)
     }
 
     /// Like [`Self::record`], for an operation that returns something else, such as a guard. `answer` gives the result
     /// that the history shows.
     #[inline]
-    pub fn record_as<R, A: Returns>(
+    pub fn record_as<R, A: ReturnedValue>(
         &mut self,
         call: impl Invoke,
         operation: impl FnOnce() -> R,

@@ -18,11 +18,11 @@ use std::time::{Duration, Instant};
 use format::{Format, ReadOptions, read};
 use history::execution::{Execution, ExecutionBuilder, Kind};
 use history::{History, MemoryOrder};
-use memory::Options;
-use memory::c11::{Checker, Incremental};
+use memory::MemoryOptions;
+use memory::c11::{C11Checker, Incremental};
 use model::{Certificate, Evidence, Model};
 use verify::verify;
-use workload::memory::{self as machine, Machine, MemoryConfig};
+use workload::memory::{self as machine, MemoryConfig, MemoryMachine};
 use workload::rings;
 
 const RUNS: usize = 5;
@@ -42,7 +42,7 @@ fn best<T>(runs: usize, mut run: impl FnMut() -> T) -> (Duration, T) {
     best.expect("at least one run")
 }
 
-fn check(checker: &mut Checker, model: Model, execution: &Execution, runs: usize) -> Duration {
+fn check(checker: &mut C11Checker, model: Model, execution: &Execution, runs: usize) -> Duration {
     let (time, allowed) = best(runs, || checker.allows(model, execution));
     assert_eq!(allowed, Ok(true), "the machine yields what the model allows");
     time
@@ -73,11 +73,11 @@ fn parse(text: &Arc<[u8]>) -> History {
     reader.next().expect("one history").expect("the machine writes what the parser reads")
 }
 
-fn against_parse(events: u32, machines: &[Machine]) {
+fn against_parse(events: u32, machines: &[MemoryMachine]) {
     println!("8 threads, 1000 locations, 30% writes, 20% rmws, {events} events; times parse of the same text:");
     for (machine, models) in [
-        (Machine::ReleaseAcquire, &[Model::Ra, Model::Relaxed, Model::Wra][..]),
-        (Machine::Rc20, &[Model::Rc20, Model::Relaxed]),
+        (MemoryMachine::ReleaseAcquire, &[Model::Ra, Model::Relaxed, Model::Wra][..]),
+        (MemoryMachine::Rc20, &[Model::Rc20, Model::Relaxed]),
     ]
     .into_iter()
     .filter(|(machine, _)| machines.contains(machine))
@@ -89,7 +89,7 @@ fn against_parse(events: u32, machines: &[Machine]) {
             locations: 1000,
             writes: 30,
             rmws: 20,
-            fences: if machine == Machine::Rc20 { 5 } else { 0 },
+            fences: if machine == MemoryMachine::Rc20 { 5 } else { 0 },
             ..MemoryConfig::default()
         };
         let text = text(&config);
@@ -105,8 +105,8 @@ fn against_parse(events: u32, machines: &[Machine]) {
         let mut first = None;
         for &model in models {
             // A command checks once, so the allocations of a first check count.
-            let (cold, _) = best(runs, || check(&mut Checker::new(), model, &execution, 1));
-            let warm = check(&mut Checker::new(), model, &execution, runs + 1);
+            let (cold, _) = best(runs, || check(&mut C11Checker::new(), model, &execution, 1));
+            let warm = check(&mut C11Checker::new(), model, &execution, runs + 1);
             let first = *first.get_or_insert(cold);
             println!(
                 "    {:8} {:6.1} ns an event = {:.2} x parse ({:.2} with the view); used again {:.1} ns; \
@@ -126,7 +126,7 @@ fn against_parse(events: u32, machines: &[Machine]) {
 /// The times of checks of several executions: for each turn, the times of all executions. The executions take turns, so
 /// that a disturbance of the machine affects all of them.
 fn turns(model: Model, executions: &[Execution], turns: usize) -> Vec<Vec<Duration>> {
-    let mut checker = Checker::new();
+    let mut checker = C11Checker::new();
     let mut time = |execution| best(1, || checker.allows(model, execution)).0;
     // The first turn warms up.
     (0..=turns).map(|_| executions.iter().map(&mut time).collect()).skip(1).collect()
@@ -140,16 +140,16 @@ fn least(turns: &[Vec<Duration>], executions: &[Execution]) -> String {
 }
 
 /// Machine, model, and how many percent are rmws.
-const GROWING: [(Machine, Model, u32); 6] = [
-    (Machine::ReleaseAcquire, Model::Ra, 20),
-    (Machine::Rc20, Model::Rc20, 20),
-    (Machine::ReleaseAcquire, Model::Wra, 20),
-    (Machine::ReleaseAcquire, Model::Relaxed, 20),
-    (Machine::Sc, Model::Sra, 0),
-    (Machine::Sc, Model::Sra, 20),
+const GROWING: [(MemoryMachine, Model, u32); 6] = [
+    (MemoryMachine::ReleaseAcquire, Model::Ra, 20),
+    (MemoryMachine::Rc20, Model::Rc20, 20),
+    (MemoryMachine::ReleaseAcquire, Model::Wra, 20),
+    (MemoryMachine::ReleaseAcquire, Model::Relaxed, 20),
+    (MemoryMachine::Sc, Model::Sra, 0),
+    (MemoryMachine::Sc, Model::Sra, 20),
 ];
 
-fn growing(machine: Machine, rmws: u32, operations: u32, threads: u32) -> Execution {
+fn growing(machine: MemoryMachine, rmws: u32, operations: u32, threads: u32) -> Execution {
     machine::execution(&MemoryConfig {
         machine,
         threads,
@@ -195,7 +195,7 @@ fn threads(events: u32) {
 fn count(events: u32, kind: usize, checks: u32) {
     let (machine, model, rmws) = GROWING[kind];
     let execution = growing(machine, rmws, events, 8);
-    let mut checker = Checker::new();
+    let mut checker = C11Checker::new();
     let allowed = (0..checks).filter(|_| checker.allows(model, &execution) == Ok(true)).count();
     println!("{model}, {rmws}% rmws, {events} events: {allowed} of {checks}");
 }
@@ -329,7 +329,7 @@ fn collapse(events: u32) {
         "shapes: {} events, {events}, and {events} of twice the threads (8 and 16); nanoseconds an event:",
         events / 2
     );
-    let mut checker = Checker::new();
+    let mut checker = C11Checker::new();
     let sizes = [(events / 2, 8), (events, 8), (events, 16)].map(|(events, threads)| shapes(events, threads));
     for at in 0..sizes[0].len() {
         let (name, shapes) = (sizes[0][at].0, sizes.each_ref().map(|shapes| &shapes[at].1));
@@ -356,10 +356,10 @@ fn collapse(events: u32) {
 fn strong() {
     let report = |name: &str, execution: &Execution| {
         let history = workload::to_history(execution);
-        let options = Options {
+        let options = MemoryOptions {
             witness: true,
             budget: memory::Budget::default().timeout(Duration::from_secs(20)),
-            ..Options::default()
+            ..MemoryOptions::default()
         };
         let (time, decision) = best(2, || memory::check(Model::Sra, execution, &options));
         let evidence = match &decision.evidence {
@@ -414,7 +414,7 @@ fn strong() {
 
 fn embedded() {
     let config = MemoryConfig {
-        machine: Machine::Rc20,
+        machine: MemoryMachine::Rc20,
         threads: 4,
         operations: 20,
         locations: 4,
@@ -427,7 +427,7 @@ fn embedded() {
         .map(|seed| machine::generate(&MemoryConfig { seed, perturb: seed as u32 % 2, ..config }).collect())
         .collect();
     println!("1,000,000 executions of 20 events through the library, millions a second:");
-    let (mut builder, mut execution, mut checker) = <(ExecutionBuilder, Execution, Checker)>::default();
+    let (mut builder, mut execution, mut checker) = <(ExecutionBuilder, Execution, C11Checker)>::default();
     let mut writes = [0usize; 32];
     let mut build = |steps: &[machine::MemoryStep], execution: &mut Execution| {
         builder.clear();
@@ -492,10 +492,10 @@ fn incremental(events: u32) {
         "event by event ({} to {events}), 8 threads; nanoseconds an event, and times one check of all:",
         events / 8
     );
-    let mut checker = Checker::new();
+    let mut checker = C11Checker::new();
     for (machine, model, new) in [
-        (Machine::ReleaseAcquire, Model::Ra, Incremental::ra as fn() -> Incremental),
-        (Machine::Rc20, Model::Rc20, Incremental::rc20),
+        (MemoryMachine::ReleaseAcquire, Model::Ra, Incremental::ra as fn() -> Incremental),
+        (MemoryMachine::Rc20, Model::Rc20, Incremental::rc20),
     ] {
         for locations in [1, 1000] {
             let figures = [events / 8, events / 4, events / 2, events].map(|operations| {
@@ -546,9 +546,9 @@ fn main() {
         count(events, number(3), number(4) as u32);
     }
     for (name, machines) in [
-        ("parse", &[Machine::ReleaseAcquire, Machine::Rc20][..]),
-        ("parse-ra", &[Machine::ReleaseAcquire]),
-        ("parse-rc20", &[Machine::Rc20]),
+        ("parse", &[MemoryMachine::ReleaseAcquire, MemoryMachine::Rc20][..]),
+        ("parse-ra", &[MemoryMachine::ReleaseAcquire]),
+        ("parse-rc20", &[MemoryMachine::Rc20]),
     ] {
         if part.as_deref().unwrap_or("parse") == name {
             against_parse(events, machines);

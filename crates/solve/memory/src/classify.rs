@@ -6,7 +6,7 @@ use history::{Execution, OpenExecution};
 use model::classification::{self, Classification, Known};
 use model::{Budget, Model};
 
-use crate::{Checker, Options, fits, sources};
+use crate::{ExecutionChecker, MemoryOptions, fits, sources};
 
 /// Classifies an execution. Each run gets a `budget` of its own, which is made when the run begins. What is `known`
 /// already is not decided again.
@@ -28,7 +28,7 @@ use crate::{Checker, Options, fits, sources};
 /// ```
 pub fn classify(execution: &Execution, known: Known, budget: impl Fn() -> Budget) -> Classification {
     let rmw_free = !execution.events().iter().any(|event| event.kind == Kind::Rmw);
-    let mut checker = Checker::new(execution, &Options::default());
+    let mut checker = ExecutionChecker::new(execution, &MemoryOptions::default());
     let check = |model, budget| {
         checker.set_budget(budget);
         checker.check(model)
@@ -50,7 +50,7 @@ pub fn classify_open(open: &OpenExecution, known: Known, budget: impl Fn() -> Bu
     let is_rmw = |read| open.whole(read).kind == Kind::Rmw;
     let rmw_free =
         !open.execution().events().iter().any(|event| event.kind == Kind::Rmw) && !(0..open.reads().len()).any(is_rmw);
-    let mut checker = sources::Checker::new(open, &Options::default());
+    let mut checker = sources::OpenChecker::new(open, &MemoryOptions::default());
     let fitting: Vec<Model> = Model::ALL.into_iter().filter(|&model| checker.fits(model).is_ok()).collect();
     let check = |model, budget| {
         checker.set_budget(budget);

@@ -14,13 +14,13 @@ use history::Execution;
 use history::execution::Kind;
 use model::Model;
 
-use crate::{Attempt, Options, c11};
+use crate::{Attempt, MemoryOptions, c11};
 
 /// Decides `coherence`. `strategy` is the name of the tactic. There must be no thin-air read.
-pub(crate) fn check(strategy: &'static str, execution: &Execution, options: &Options) -> Attempt {
+pub(crate) fn check(strategy: &'static str, execution: &Execution, options: &MemoryOptions) -> Attempt {
     let (chains, count) = chains(execution);
     let (split, _) = execution.split(&chains, count);
-    c11::Checker::new().check(Model::Relaxed, strategy, &split, options, u64::MAX)
+    c11::C11Checker::new().check(Model::Relaxed, strategy, &split, options, u64::MAX)
 }
 
 /// The chain of each event, and the number of chains. There is one chain for each thread and location that it accesses.

@@ -1,7 +1,7 @@
 //! The knobs: every number of the memory engines that trades one cost for another, in one table.
 //!
-//! A knob never changes a verdict, except to or from `unknown`. [`Options`](crate::Options) carry the knobs. The
-//! research command sets them by their names (`lab check --knob store.guesses=8`), and measures what they are worth
+//! A knob never changes a verdict, except to or from `unknown`. The [options](crate::MemoryOptions) carry the knobs.
+//! The research command sets them by their names (`lab check --knob store.guesses=8`), and measures what they are worth
 //! (`lab trial`; docs/benchmarks.md has the results). A figure at a knob is the time of the processor for the decision
 //! alone.
 

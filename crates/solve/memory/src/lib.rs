@@ -6,10 +6,10 @@
 //! | to do this | use |
 //! | --- | --- |
 //! | decide one model for one execution | [`check`] |
-//! | decide several models for one execution, or choose the strategy | [`Checker`] |
+//! | decide several models for one execution, or choose the strategy | [`ExecutionChecker`] |
 //! | find the strongest models that an execution satisfies | [`classify::classify`] |
-//! | decide many small executions of the C11 family, without allocation | [`c11::Checker`] |
-//! | decide several models where the sources of some reads are open | [`sources::Checker`] |
+//! | decide many small executions of the C11 family, without allocation | [`c11::C11Checker`] |
+//! | decide several models where the sources of some reads are open | [`sources::OpenChecker`] |
 //! | decide `ra` or `rc20` while the events arrive | [`c11::Incremental`] |
 //! | decide operations whose order in memory is known | [`observed::check`] |
 //!
@@ -51,7 +51,7 @@ use std::thread::{Scope, ScopedJoinHandle};
 use causal::Causality;
 use history::Execution;
 use limits::Limits;
-use model::{Decision, Evidence, GaveUp, Model, Verdict, View};
+use model::{Decided, Evidence, GaveUp, Model, Verdict, View};
 use store::run::Ran;
 use tactics::verdicts::Verdicts;
 use tactics::{Asked, Attempt};
@@ -63,7 +63,7 @@ pub use tactics::table::{Cost, Tactic, tactics};
 
 /// How to check.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct MemoryOptions {
     /// Whether to build the witness of a consistent execution. The evidence of a violation is always built.
     pub witness: bool,
     /// What may be used. What would need more is `unknown`.
@@ -94,12 +94,12 @@ const MAX_EVENTS: usize = i32::MAX as usize;
 ///     builder.read_from(read, None);
 /// }
 /// let execution = builder.build();
-/// let verdict = |model| memory::check(model, &execution, &memory::Options::default()).verdict;
+/// let verdict = |model| memory::check(model, &execution, &memory::MemoryOptions::default()).verdict;
 /// assert_eq!(verdict(Model::Sc), Verdict::Violation);
 /// assert_eq!(verdict(Model::Tso), Verdict::Consistent);
 /// ```
-pub fn check(model: Model, execution: &Execution, options: &Options) -> Decision {
-    Checker::new(execution, options).check(model)
+pub fn check(model: Model, execution: &Execution, options: &MemoryOptions) -> Decided {
+    ExecutionChecker::new(execution, options).check(model)
 }
 
 /// Checks one execution against several models. What the models share is computed once.
@@ -108,7 +108,7 @@ pub fn check(model: Model, execution: &Execution, options: &Options) -> Decision
 /// use model::{Model, Verdict};
 /// use history::ExecutionBuilder;
 /// use history::execution::Kind::{Read, Write};
-/// use memory::{Checker, Options, Strategy};
+/// use memory::{ExecutionChecker, MemoryOptions, Strategy};
 ///
 /// // Thread 1 reads a write of thread 0.
 /// let mut builder = ExecutionBuilder::new();
@@ -117,7 +117,7 @@ pub fn check(model: Model, execution: &Execution, options: &Options) -> Decision
 /// builder.read_from(read, Some(write));
 /// let execution = builder.build();
 ///
-/// let mut checker = Checker::new(&execution, &Options { witness: true, ..Options::default() });
+/// let mut checker = ExecutionChecker::new(&execution, &MemoryOptions { witness: true, ..MemoryOptions::default() });
 /// for model in [Model::Cc, Model::Ccv, Model::Sc] {
 ///     let decision = checker.check(model);
 ///     assert_eq!(decision.verdict, Verdict::Consistent);
@@ -127,9 +127,9 @@ pub fn check(model: Model, execution: &Execution, options: &Options) -> Decision
 /// checker.set_strategy(Strategy::from_name("search").unwrap());
 /// assert_eq!(checker.check(Model::Tso).verdict, Verdict::Consistent);
 /// ```
-pub struct Checker<'a> {
+pub struct ExecutionChecker<'a> {
     execution: &'a Execution,
-    options: Options,
+    options: MemoryOptions,
     strategy: Strategy,
     causality: Option<Causality<'a>>,
     /// The models that were decided, and whether they hold.
@@ -144,9 +144,9 @@ pub struct Checker<'a> {
     rmws: OnceCell<bool>,
 }
 
-impl<'a> Checker<'a> {
+impl<'a> ExecutionChecker<'a> {
     /// A checker for one execution. It computes nothing before it is asked for a model.
-    pub fn new(execution: &'a Execution, options: &Options) -> Self {
+    pub fn new(execution: &'a Execution, options: &MemoryOptions) -> Self {
         Self {
             execution,
             options: options.clone(),
@@ -177,7 +177,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Decides one model: tries its tactics, one after the other, until one of them decides.
-    pub fn check(&mut self, model: Model) -> Decision {
+    pub fn check(&mut self, model: Model) -> Decided {
         if model.row().view != View::Execution {
             return unknown(self.strategy.name(), format!("{model} does not speak of executions"));
         }
@@ -230,16 +230,16 @@ fn check_room_for(budget: &Budget, entries: usize, clocks: usize) -> Result<(), 
     budget.check_room_for_clocks(clocks, entries, order::Clocks::bytes(entries, clocks))
 }
 
-fn consistent(strategy: &'static str, evidence: Option<Evidence>) -> Decision {
-    Decision { verdict: Verdict::Consistent, strategy, reason: None, evidence }
+fn consistent(strategy: &'static str, evidence: Option<Evidence>) -> Decided {
+    Decided { verdict: Verdict::Consistent, strategy, reason: None, evidence }
 }
 
-fn violation(strategy: &'static str, evidence: Evidence) -> Decision {
-    Decision { verdict: Verdict::Violation, strategy, reason: None, evidence: Some(evidence) }
+fn violation(strategy: &'static str, evidence: Evidence) -> Decided {
+    Decided { verdict: Verdict::Violation, strategy, reason: None, evidence: Some(evidence) }
 }
 
-fn unknown(strategy: &'static str, reason: String) -> Decision {
-    Decision { verdict: Verdict::Unknown, strategy, reason: Some(reason), evidence: None }
+fn unknown(strategy: &'static str, reason: String) -> Decided {
+    Decided { verdict: Verdict::Unknown, strategy, reason: Some(reason), evidence: None }
 }
 
 #[cfg(doctest)]

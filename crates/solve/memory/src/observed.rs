@@ -8,7 +8,7 @@
 
 use history::OperationId;
 use history::performed::Performed;
-use model::{Decision, Evidence};
+use model::{Decided, Evidence};
 use order::Cycles;
 use rustc_hash::FxHashMap;
 
@@ -30,7 +30,7 @@ use crate::Tactic;
 /// ];
 /// assert_eq!(memory::observed::check(&performed, false).verdict, Verdict::Violation);
 /// ```
-pub fn check(performed: &[Performed], witness: bool) -> Decision {
+pub fn check(performed: &[Performed], witness: bool) -> Decided {
     let graph = Graph::new(performed);
     let strategy = Tactic::ConstraintGraph.name();
     let order = graph.order();

@@ -4,9 +4,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use history::execution::{Execution, ExecutionBuilder};
-use memory::c11::Checker;
+use memory::c11::C11Checker;
 use model::Model;
-use workload::memory::{Machine, MemoryConfig, generate};
+use workload::memory::{MemoryConfig, MemoryMachine, generate};
 
 struct Counting;
 
@@ -55,9 +55,9 @@ fn build(steps: &[workload::memory::MemoryStep], builder: &mut ExecutionBuilder,
 #[test]
 fn after_warming_up_no_check_allocates() {
     for (machine, rmws, models) in [
-        (Machine::ReleaseAcquire, 20, &[Model::Ra, Model::Rc20, Model::Relaxed, Model::Wra][..]),
-        (Machine::Rc20, 20, &[Model::Ra, Model::Rc20, Model::Relaxed, Model::Wra]),
-        (Machine::ReleaseAcquire, 0, &[Model::Sra]),
+        (MemoryMachine::ReleaseAcquire, 20, &[Model::Ra, Model::Rc20, Model::Relaxed, Model::Wra][..]),
+        (MemoryMachine::Rc20, 20, &[Model::Ra, Model::Rc20, Model::Relaxed, Model::Wra]),
+        (MemoryMachine::ReleaseAcquire, 0, &[Model::Sra]),
     ] {
         let [small, large] = [40, 300].map(|operations| MemoryConfig {
             machine,
@@ -75,7 +75,7 @@ fn after_warming_up_no_check_allocates() {
                 generate(&MemoryConfig { seed, perturb: seed as u32 % 3, ..config }).collect()
             })
             .collect();
-        let (mut builder, mut execution, mut checker) = <(ExecutionBuilder, Execution, Checker)>::default();
+        let (mut builder, mut execution, mut checker) = <(ExecutionBuilder, Execution, C11Checker)>::default();
         let mut check_all = |verdicts: &mut [usize; 2]| {
             for steps in &runs {
                 build(steps, &mut builder, &mut execution);

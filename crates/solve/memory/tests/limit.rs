@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use budget::ram;
 use history::Execution;
-use memory::{Budget, Options, check};
+use memory::{Budget, MemoryOptions, check};
 use model::{Model, Verdict, View};
 use workload::memory::{MemoryConfig, history, thread_by_thread};
 
@@ -26,7 +26,8 @@ fn no_engine_takes_much_more_than_the_limit() {
         for model in Model::every().filter(|model| model.row().view == View::Execution) {
             ram::restart_peak();
             let budget = Budget::default().memory(LIMIT).timeout(Duration::from_secs(1));
-            let decision = check(model, &execution, &Options { witness: true, budget, ..Options::default() });
+            let decision =
+                check(model, &execution, &MemoryOptions { witness: true, budget, ..MemoryOptions::default() });
             assert_ne!(decision.verdict, Verdict::Violation, "{threads} threads, {model}");
             let peak = ram::peak().expect("a peak");
             println!("{threads} threads, {model}: {} MiB, {:?}, {:?}", peak >> 20, decision.verdict, decision.reason);

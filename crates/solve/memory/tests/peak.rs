@@ -3,9 +3,9 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use memory::{Options, check};
+use memory::{MemoryOptions, check};
 use model::{Model, Verdict, View};
-use workload::memory::{Machine, MemoryConfig, history, thread_by_thread};
+use workload::memory::{MemoryConfig, MemoryMachine, history, thread_by_thread};
 
 /// Counts the bytes that are allocated now, and the most that ever were.
 struct Counting;
@@ -42,9 +42,9 @@ fn no_model_takes_much_memory_for_an_operation() {
     let operations = 125_000;
     let models = Model::every().filter(|model| model.row().view == View::Execution).collect();
     for (machine, models) in [
-        (Machine::Sc, models),
-        (Machine::Tso, vec![Model::Wpso, Model::Pso, Model::Wtso, Model::Tso]),
-        (Machine::Pso, vec![Model::Wpso, Model::Pso]),
+        (MemoryMachine::Sc, models),
+        (MemoryMachine::Tso, vec![Model::Wpso, Model::Pso, Model::Wtso, Model::Tso]),
+        (MemoryMachine::Pso, vec![Model::Wpso, Model::Pso]),
     ] {
         let config =
             MemoryConfig { machine, threads: 16, locations: 64, operations, seed: 1, ..MemoryConfig::default() };
@@ -53,7 +53,7 @@ fn no_model_takes_much_memory_for_an_operation() {
         for model in models {
             let before = NOW.load(Ordering::Relaxed);
             PEAK.store(before, Ordering::Relaxed);
-            let verdict = check(model, &execution, &Options::default()).verdict;
+            let verdict = check(model, &execution, &MemoryOptions::default()).verdict;
             assert_eq!(verdict, Verdict::Consistent, "{machine:?}, {model}");
             let bytes = (PEAK.load(Ordering::Relaxed) - before) / operations as usize;
             println!("{machine:?}, {model}: {bytes} bytes an operation");

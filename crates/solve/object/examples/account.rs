@@ -6,7 +6,7 @@ use std::io::Cursor;
 
 use format::{ReadOptions, read};
 use model::{Certificate, Model, Verdict};
-use object::{Options, Recorded, Sequential, check_calls, recorded};
+use object::{ObjectOptions, Recorded, Sequential, check_calls, recorded};
 use verify::specification;
 
 /// Accounts that cannot be overdrawn.
@@ -82,7 +82,7 @@ pub(crate) fn main() {
     let mut reader = read(Box::new(Cursor::new(HISTORY)), &ReadOptions::default());
     let history = reader.next().expect("one history").expect("a good one");
     let calls = recorded(&history, read_operation).expect("all of them are operations of an account");
-    let decision = check_calls(&Accounts, &calls, &Options::default());
+    let decision = check_calls(&Accounts, &calls, &ObjectOptions::default());
     assert_eq!(decision.verdict, Verdict::Violation);
     let certificate = Certificate::new(0, &history, Model::Linearizable, &decision).expect("a violation has evidence");
     println!("{}", certificate.to_json(&history));

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use model::Verdict;
-use object::{Options, Sequential, Timed, check_calls};
+use object::{ObjectOptions, Sequential, Timed, check_calls};
 use verify::specification;
 
 /// A queue with room for this many values.
@@ -60,7 +60,7 @@ pub(crate) fn main() {
         Timed::returned(Action::Offer(3), [6, 7], Answer::Accepted(false)),
         Timed::returned(Action::Poll, [8, 9], Answer::Value(Some(2))),
     ];
-    let decision = check_calls(&queue, &calls, &Options { witness: true, ..Options::default() });
+    let decision = check_calls(&queue, &calls, &ObjectOptions { witness: true, ..ObjectOptions::default() });
     assert_eq!(decision.verdict, Verdict::Consistent);
     let evidence = decision.evidence.expect("a witness was asked for");
     specification::verify(&queue, &calls, decision.verdict, &evidence).expect("the order is one of the queue");

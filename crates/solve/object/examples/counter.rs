@@ -1,7 +1,7 @@
 //! A counter as an object of your own, with calls in memory: their moments, the verdict and its certificate.
 
 use model::Verdict;
-use object::{Options, Sequential, Timed, check_calls};
+use object::{ObjectOptions, Sequential, Timed, check_calls};
 use verify::specification;
 
 /// `Some(n)` adds n and returns the sum after it; `None` returns the sum.
@@ -29,7 +29,7 @@ impl Sequential for Counter {
 pub(crate) fn main() {
     // Both add 1 at the same time, and both see 1.
     let calls = [Timed::returned(Some(1), [0, 2], 1), Timed::returned(Some(1), [1, 3], 1)];
-    let decision = check_calls(&Counter, &calls, &Options::default());
+    let decision = check_calls(&Counter, &calls, &ObjectOptions::default());
     assert_eq!(decision.verdict, Verdict::Violation);
     let evidence = decision.evidence.expect("a violation has evidence");
     specification::verify(&Counter, &calls, decision.verdict, &evidence).expect("it proves the violation");

@@ -2,7 +2,7 @@
 //! may be refused, or may get the lease because it ran out. Each holder has a token of its own.
 
 use model::Verdict;
-use object::{Options, Sequential, Timed, check_calls};
+use object::{ObjectOptions, Sequential, Timed, check_calls};
 use verify::specification;
 
 pub(crate) struct Lease;
@@ -59,7 +59,7 @@ pub(crate) fn main() {
         // Yet the earlier holder can still write.
         Timed::returned(Request::Write(2), [8, 9], Reply::Accepted),
     ];
-    let decision = check_calls(&Lease, &calls, &Options::default());
+    let decision = check_calls(&Lease, &calls, &ObjectOptions::default());
     assert_eq!(decision.verdict, Verdict::Violation);
     let evidence = decision.evidence.expect("a violation has evidence");
     specification::verify(&Lease, &calls, decision.verdict, &evidence).expect("it proves the violation");

@@ -1,10 +1,10 @@
 //! The knobs: the numbers of the engine of objects that trade one cost for another, in one table.
 //!
-//! A knob never changes a verdict, except to or from `unknown`. [`Options`](crate::Options) carry the knobs, and each
-//! part of a history hands them on. The research command sets them by their names, and measures what they are worth
-//! (`lab trial --objects`); the figures here are its figures: the time of the processor for the decision alone. `stack
-//! 32 x 20,000 x 10` is a run of a stack with 32 threads, 20,000 operations and 10 values; with 0 values, no value
-//! repeats.
+//! A knob never changes a verdict, except to or from `unknown`. The [options](crate::ObjectOptions) carry the knobs,
+//! and each part of a history hands them on. The research command sets them by their names, and measures what they are
+//! worth (`lab trial --objects`); the figures here are its figures: the time of the processor for the decision alone.
+//! `stack 32 x 20,000 x 10` is a run of a stack with 32 threads, 20,000 operations and 10 values; with 0 values, no
+//! value repeats.
 
 use search::Turns;
 

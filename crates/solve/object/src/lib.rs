@@ -12,13 +12,13 @@
 //! ```
 //! use model::Verdict;
 //! use history::History;
-//! use object::{ObjectHistory, Options, check};
+//! use object::{ObjectHistory, ObjectOptions, check};
 //!
 //! // The second value leaves the queue first.
 //! let history = format::parse("# @object queue\n\
 //!     [0] call enqueue 1\n[0] return\n[0] call enqueue 2\n[0] return\n\
 //!     [1] call dequeue\n[1] return 2\n[1] call dequeue\n[1] return 1\n")?;
-//! let decision = check(&ObjectHistory::new(&history)?, &Options::default());
+//! let decision = check(&ObjectHistory::new(&history)?, &ObjectOptions::default());
 //! assert_eq!(decision.verdict, Verdict::Violation);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -58,7 +58,7 @@ mod view;
 
 use history::OperationId;
 use model::object::{Core, Linearization};
-use model::{Decision, Evidence, Verdict};
+use model::{Decided, Evidence, Verdict};
 
 use answer::Answer;
 pub use knobs::Knobs;
@@ -110,7 +110,7 @@ impl Algorithm {
 
 /// The options of a check.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct ObjectOptions {
     /// Whether to build the witness of a linearizable history. The evidence of a violation is always built.
     pub witness: bool,
     /// What may be used. What would need more is `unknown`.
@@ -122,12 +122,12 @@ pub struct Options {
 }
 
 /// Decides whether a history is linearizable. The [front page](crate) has an example.
-pub fn check(history: &ObjectHistory, options: &Options) -> Decision {
+pub fn check(history: &ObjectHistory, options: &ObjectOptions) -> Decided {
     let mut found = Found::default();
     let mut used = Used::default();
     let unknown = |used: Used, reason: String| {
         let strategy = used.strategy(history.built_in());
-        Decision { verdict: Verdict::Unknown, strategy, reason: Some(reason), evidence: None }
+        Decided { verdict: Verdict::Unknown, strategy, reason: Some(reason), evidence: None }
     };
     // The parts that the fast algorithm does not decide, each with its place.
     let mut waiting = Vec::new();
@@ -159,7 +159,7 @@ pub fn check(history: &ObjectHistory, options: &Options) -> Decision {
         }
     }
     let evidence = options.witness.then(|| found.evidence(history.built_in()));
-    Decision { verdict: Verdict::Consistent, strategy: used.strategy(history.built_in()), reason: None, evidence }
+    Decided { verdict: Verdict::Consistent, strategy: used.strategy(history.built_in()), reason: None, evidence }
 }
 
 /// What was found about the parts that are linearizable.
@@ -206,12 +206,12 @@ impl Used {
     }
 }
 
-fn violation(strategy: &'static str, core: Core) -> Decision {
-    Decision { verdict: Verdict::Violation, strategy, reason: None, evidence: Some(Evidence::Core(core)) }
+fn violation(strategy: &'static str, core: Core) -> Decided {
+    Decided { verdict: Verdict::Violation, strategy, reason: None, evidence: Some(Evidence::Core(core)) }
 }
 
 /// Decides a part by the fast algorithm; none if the search has to decide it. Or says why the part cannot be decided.
-fn decide_fast(part: &Part, options: &Options) -> Result<Option<Answer>, String> {
+fn decide_fast(part: &Part, options: &ObjectOptions) -> Result<Option<Answer>, String> {
     if !matches!(options.algorithm, Algorithm::Search | Algorithm::SearchBy(_)) {
         match (part.built_in.fast)(part, options.witness) {
             Answer::Declined(why) if options.algorithm == Algorithm::Fast => {

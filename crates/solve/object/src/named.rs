@@ -1,10 +1,10 @@
 //! Objects that are not built in and whose specification is at hand, by their name. There is one, etcd.
 
 use history::History;
-use model::Decision;
+use model::Decided;
 use model::specification::{NotRead, etcd, recorded};
 
-use crate::{ObjectError, Options, check_calls};
+use crate::{ObjectError, ObjectOptions, check_calls};
 
 /// Whether the specification of the object of a history is at hand, though the object is not built in.
 pub fn is_named(history: &History) -> bool {
@@ -16,7 +16,7 @@ pub fn is_named(history: &History) -> bool {
 /// ```
 /// use model::Verdict;
 /// use history::History;
-/// use object::{Options, check_named};
+/// use object::{ObjectOptions, check_named};
 ///
 /// let history = format::parse(
 ///     "# @object etcd
@@ -25,11 +25,11 @@ pub fn is_named(history: &History) -> bool {
 ///      [1] call range \"x\"
 ///      [1] return \"rev=2,count=1,x=1@2\"",
 /// )?;
-/// let decision = check_named(&history, &Options::default())?;
+/// let decision = check_named(&history, &ObjectOptions::default())?;
 /// assert_eq!(decision.verdict, Verdict::Consistent);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn check_named(history: &History, options: &Options) -> Result<Decision, ObjectError> {
+pub fn check_named(history: &History, options: &ObjectOptions) -> Result<Decided, ObjectError> {
     if !is_named(history) {
         return Err(ObjectError::NotBuiltIn(history.object_name().to_owned()));
     }

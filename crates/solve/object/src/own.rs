@@ -9,7 +9,7 @@ use std::hash::Hash;
 
 use history::{History, KeyId, Method, Object, OperationId};
 use model::specification::{Calls, Sequential};
-use model::{Decision, Evidence, Verdict};
+use model::{Decided, Evidence, Verdict};
 
 use crate::answer::Answer;
 use crate::knobs::Knobs;
@@ -17,7 +17,7 @@ use crate::objects::{self, Machine};
 use crate::search::{self, Limits};
 use crate::turns::{self, Outcome};
 use crate::view::{Call, Part, ValueId, Values};
-use crate::{Options, violation};
+use crate::{ObjectOptions, violation};
 
 /// Decides whether calls on an object of your own are linearizable.
 ///
@@ -27,7 +27,7 @@ use crate::{Options, violation};
 /// ```
 /// use model::Verdict;
 /// use verify::specification;
-/// use object::{Options, Sequential, Timed, check_calls};
+/// use object::{ObjectOptions, Sequential, Timed, check_calls};
 ///
 /// /// An account, which cannot be overdrawn.
 /// struct Account;
@@ -63,7 +63,7 @@ use crate::{Options, violation};
 ///     Timed::returned(Withdraw(5), [2, 4], true),
 ///     Timed::returned(Withdraw(5), [3, 5], true),
 /// ];
-/// let options = Options { witness: true, ..Options::default() };
+/// let options = ObjectOptions { witness: true, ..ObjectOptions::default() };
 /// let decision = check_calls(&Account, &calls, &options);
 /// assert_eq!(decision.verdict, Verdict::Violation);
 /// let evidence = decision.evidence.expect("a violation has evidence");
@@ -73,8 +73,8 @@ use crate::{Options, violation};
 /// assert_eq!(check_calls(&Account, fine, &options).verdict, Verdict::Consistent);
 /// assert!(specification::verify(&Account, fine, Verdict::Violation, &evidence).is_err());
 /// ```
-pub fn check_calls<S: Sequential>(specification: &S, calls: &Calls<S>, options: &Options) -> Decision {
-    let unknown = |reason: String| Decision {
+pub fn check_calls<S: Sequential>(specification: &S, calls: &Calls<S>, options: &ObjectOptions) -> Decided {
+    let unknown = |reason: String| Decided {
         verdict: Verdict::Unknown,
         strategy: "search",
         reason: Some(reason),
@@ -99,7 +99,7 @@ pub fn check_calls<S: Sequential>(specification: &S, calls: &Calls<S>, options: 
     };
     let linearizations = decided.into_iter().filter_map(linearization).collect();
     let evidence = options.witness.then_some(Evidence::Linearizations(linearizations));
-    Decision { verdict: Verdict::Consistent, strategy: "search", reason: None, evidence }
+    Decided { verdict: Verdict::Consistent, strategy: "search", reason: None, evidence }
 }
 
 /// The parts in the order in which they are first seen, each with the places of its calls in the order of time.

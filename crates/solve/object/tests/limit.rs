@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use budget::ram;
 use history::Object;
 use model::Verdict;
-use object::{Budget, ObjectHistory, Options, check};
+use object::{Budget, ObjectHistory, ObjectOptions, check};
 use workload::object::{ObjectConfig, history};
 
 /// The limit in bytes. It is little more than what the largest history takes, so that searches reach it.
@@ -41,7 +41,7 @@ fn no_check_takes_much_more_than_the_limits() {
             ram::restart_peak();
             let start = Instant::now();
             let budget = Budget::default().memory(LIMIT).timeout(TIME);
-            let decision = check(&calls, &Options { witness: true, budget, ..Options::default() });
+            let decision = check(&calls, &ObjectOptions { witness: true, budget, ..ObjectOptions::default() });
             let (time, peak) = (start.elapsed(), ram::peak().expect("a peak"));
             let what = format!("{}, {threads} threads, {pending} of 1,000 pending", object.name());
             println!("{what}: {} MiB, {time:.2?}, {:?}, {:?}", peak >> 20, decision.verdict, decision.reason);

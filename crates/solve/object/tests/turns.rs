@@ -8,8 +8,8 @@ use budget::{Budget, ram};
 use format::{Format, ReadOptions, read};
 use history::History;
 use model::object::Core;
-use model::{Decision, Evidence, Verdict};
-use object::{ObjectHistory, Options, check};
+use model::{Decided, Evidence, Verdict};
+use object::{ObjectHistory, ObjectOptions, check};
 
 /// Additions of even amounts that overlap, and a read of an odd sum: each subset of them is tried.
 fn counter(key: &str, additions: u32) -> String {
@@ -31,8 +31,8 @@ fn history(counters: &[String]) -> History {
     histories.next().expect("one history").expect("a good history")
 }
 
-fn decide(history: &History, budget: &Budget) -> Decision {
-    let options = Options { budget: budget.clone(), ..Options::default() };
+fn decide(history: &History, budget: &Budget) -> Decided {
+    let options = ObjectOptions { budget: budget.clone(), ..ObjectOptions::default() };
     check(&ObjectHistory::new(history).expect("calls and returns"), &options)
 }
 

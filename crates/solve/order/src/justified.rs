@@ -14,7 +14,7 @@ use search::{Lemma, Lit, Pairs, Why};
 
 use crate::explain::{Asserted, Explained, Explainer, Explanation, Premises};
 use crate::lanes::Lane;
-use crate::saturation::{Conflict, Derived, Mark, NONE, Rules, Saturation};
+use crate::saturation::{Conflict, Derived, NONE, Rules, Saturation, SaturationMark};
 
 /// What it means for the order that one item comes before another.
 pub trait Items {
@@ -24,9 +24,9 @@ pub trait Items {
 
 /// Items that are events: one comes before the other by the edge between them.
 #[derive(Copy, Clone, Debug)]
-pub struct Events;
+pub struct EventItems;
 
-impl Items for Events {
+impl Items for EventItems {
     #[inline]
     fn edge(&self, first: u32, second: u32) -> (u32, u32) {
         (first, second)
@@ -35,7 +35,7 @@ impl Items for Events {
 
 /// A saturated order in which edges are asserted and taken back, and in which every edge can be explained.
 #[derive(Clone, Debug)]
-pub struct Justified<R, L = u32, I = Events> {
+pub struct Justified<R, L = u32, I = EventItems> {
     order: Saturation<L>,
     rules: R,
     items: I,
@@ -52,7 +52,7 @@ pub struct Justified<R, L = u32, I = Events> {
 /// A state of a [`Justified`] order to come back to.
 #[derive(Copy, Clone, Debug)]
 pub struct Checkpoint {
-    order: Mark,
+    order: SaturationMark,
     asserted: usize,
 }
 

@@ -39,7 +39,7 @@ pub mod width;
 pub use clocks::{Clocks, join};
 pub use components::strong_components;
 pub use explain::{Explained, Explainer, Explanation, Grounds, Premises};
-pub use justified::{Events, Items, Justified};
+pub use justified::{EventItems, Items, Justified};
 pub use lists::{ClockLists, end_in};
 pub use path::{Cycles, Hop, ZeroOneQueue, path};
 pub use prefetch::prefetch;

@@ -30,7 +30,7 @@
 //! - every entry of every clock is justified by edges of the list, and edges are numbered in the order of their
 //!   insertion: the premise of a derived edge is a path over edges of smaller numbers, so every derivation is
 //!   well-founded;
-//! - [`Saturation::undo`] restores clocks and edges of a [`Mark`] exactly.
+//! - [`Saturation::undo`] restores clocks and edges of a [`SaturationMark`] exactly.
 
 mod propagate;
 mod ranks;
@@ -128,7 +128,7 @@ struct Growth {
 
 /// A state to come back to.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Mark {
+pub struct SaturationMark {
     trail: TrailPlace,
     edges: usize,
 }
@@ -212,7 +212,7 @@ impl Saturation {
     /// ```
     /// use order::Saturation;
     ///
-    /// // Two layers of two chains. Events 0 and 2 have the first lane, events 1 and 3 the second.
+    /// // Two layers of two chains. EventItems 0 and 2 have the first lane, events 1 and 3 the second.
     /// let order = Saturation::in_layers(&[0, 1, 2, 3, 4], 2, |_| std::iter::empty());
     /// assert_eq!((order.chain(3), order.lane(3), order.lanes()), (3, 1, order::lanes::BLOCK));
     /// ```
@@ -423,12 +423,12 @@ impl<L: Lane> Saturation<L> {
     }
 
     /// The current state, to come back to with [`Self::undo`].
-    pub fn mark(&self) -> Mark {
-        Mark { trail: self.trail.place(), edges: self.links.len() }
+    pub fn mark(&self) -> SaturationMark {
+        SaturationMark { trail: self.trail.place(), edges: self.links.len() }
     }
 
     /// Takes back everything since a mark.
-    pub fn undo(&mut self, mark: Mark) {
+    pub fn undo(&mut self, mark: SaturationMark) {
         self.trail.undo(mark.trail, &mut self.clocks);
         while self.links.len() > mark.edges
             && let Some(link) = self.links.pop()

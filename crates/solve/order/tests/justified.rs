@@ -2,7 +2,7 @@
 
 use order::justified::Checkpoint;
 use order::saturation::{Conflict, Derived, Rules};
-use order::{Cycles, Events, Explanation, Hops, Justified, Premises, Saturation};
+use order::{Cycles, EventItems, Explanation, Hops, Justified, Premises, Saturation};
 use search::{Ending, Lemma, Lit, Next, Search, Steps, Theory, Why};
 
 struct NoRules;
@@ -138,7 +138,7 @@ fn a_line_is_found_exactly_if_there_is_one() {
         for event in 0..count {
             assert_eq!(order.enter(event, std::iter::empty(), &mut NoRules), Ok(()));
         }
-        let mut theory = Line { order: Justified::new(order, NoRules, Events), count };
+        let mut theory = Line { order: Justified::new(order, NoRules, EventItems), count };
         let mut clauses = Vec::new();
         for _ in 0..4 + below(9) {
             let pairs = (0..=below(3)).map(|_| {

@@ -48,7 +48,7 @@ mod weak;
 
 use history::{History, OperationId, TransactionId};
 use model::transaction::{TransactionDerivation, TransactionEvidence};
-use model::{Budget, Decision, GaveUp, Model, Verdict};
+use model::{Budget, Decided, GaveUp, Model, Verdict};
 use model::{Isolation, Level, Sessions};
 use order::saturation::NONE;
 
@@ -165,7 +165,7 @@ impl LevelChecker {
     ///
     /// # Panics
     /// If the model is not an isolation level.
-    pub fn check(&self, model: Model) -> Result<Decision, ResolveError> {
+    pub fn check(&self, model: Model) -> Result<Decided, ResolveError> {
         let isolation = model.isolation().expect("the model is an isolation level");
         if isolation.sessions == Sessions::RealTime && !self.resolved.view.is_timed {
             return Err(ResolveError::Untimed);
@@ -178,14 +178,14 @@ impl LevelChecker {
                 };
                 let evidence = Some(evidence).filter(|_| self.witness);
                 let evidence = evidence.map(model::Evidence::of_transactions);
-                Decision { verdict: Verdict::Consistent, strategy, reason: None, evidence }
+                Decided { verdict: Verdict::Consistent, strategy, reason: None, evidence }
             }
             Ok(Answer::Violation(strategy, evidence)) => {
                 let evidence = Some(model::Evidence::of_transactions(evidence));
-                Decision { verdict: Verdict::Violation, strategy, reason: None, evidence }
+                Decided { verdict: Verdict::Violation, strategy, reason: None, evidence }
             }
             Err(why) => {
-                Decision { verdict: Verdict::Unknown, strategy: "none", reason: Some(why.to_string()), evidence: None }
+                Decided { verdict: Verdict::Unknown, strategy: "none", reason: Some(why.to_string()), evidence: None }
             }
         })
     }

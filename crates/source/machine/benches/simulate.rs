@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use machine::protocol::Name;
-use machine::{CacheConfig, Client, CoreKind, Cores, Network, Setup};
+use machine::{CacheConfig, Client, CoreKind, Cores, MachineSetup, Network};
 
 fn main() {
     println!("{:16} {:13} {:>12} {:>10} {:>9}", "protocol", "cores", "operations/s", "messages/op", "hits");
@@ -12,12 +12,12 @@ fn main() {
             let client = Client { operations: 500_000, locations: 64, writes: 30, seed: 1, ..Client::default() };
             let network = Network { delay: 4, ..Network::default() };
             let caches = CacheConfig { frames: 64, network, evictions: 1, is_checked: false, ..CacheConfig::default() };
-            let setup = Setup {
+            let setup = MachineSetup {
                 protocol,
                 client,
                 caches,
                 cores: Cores { kind, idle: 0, ..Cores::default() },
-                ..Setup::default()
+                ..MachineSetup::default()
             };
             let start = Instant::now();
             let mut system = setup.caches().unwrap();

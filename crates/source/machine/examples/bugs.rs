@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use machine::hunt::first;
 use machine::protocol::Name;
-use machine::{CacheConfig, Client, CoreKind, Cores, Ending, MachineRun, Mistake, Network, Setup};
+use machine::{CacheConfig, Client, CoreKind, Cores, MachineEnding, MachineRun, MachineSetup, Mistake, Network};
 use seriatim::{Model, Options, Verdict, check, classify, shrink};
 
 /// The defaults of the command.
-fn base(protocol: Name, kind: CoreKind, mistake: Mistake) -> Setup {
-    Setup {
+fn base(protocol: Name, kind: CoreKind, mistake: Mistake) -> MachineSetup {
+    MachineSetup {
         protocol,
         mistake: Some(mistake),
         client: Client::default(),
@@ -37,12 +37,12 @@ const fn promised(kind: CoreKind) -> Model {
 }
 
 /// The first execution that violates the model: its number, the operations it took, and the run.
-fn hunt(setup: &Setup, model: Model, seed: u64, most: u64) -> (Option<(u64, MachineRun)>, u64, u64) {
+fn hunt(setup: &MachineSetup, model: Model, seed: u64, most: u64) -> (Option<(u64, MachineRun)>, u64, u64) {
     let (operations, stuck) = (AtomicU64::new(0), AtomicU64::new(0));
     let hunted = first(0..most, NonZero::<usize>::MIN, None, |number| {
         let run = setup.varied(seed, number).run().ok()?;
         operations.fetch_add(run.operations.len() as u64, Ordering::Relaxed);
-        stuck.fetch_add(u64::from(run.ending != Ending::Finished), Ordering::Relaxed);
+        stuck.fetch_add(u64::from(run.ending != MachineEnding::Finished), Ordering::Relaxed);
         let decision = check(&run.history(), model, &Options::default()).ok()?;
         (decision.verdict == Verdict::Violation).then_some(run)
     });

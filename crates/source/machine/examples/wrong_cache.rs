@@ -3,7 +3,7 @@
 //!
 //! `cargo run -p seriatim-machine --example wrong_cache`
 
-use machine::{Client, Cores, MemorySystem, Notice, Request};
+use machine::{Client, Cores, MemoryRequest, MemorySystem, Notice};
 use seriatim::{Model, Options, Verdict};
 
 /// The memory, a cache for each core, and what there is to tell.
@@ -14,7 +14,7 @@ struct WrongCache {
 }
 
 impl MemorySystem for WrongCache {
-    fn issue(&mut self, core: u32, Request { tag, kind, location, value }: Request) -> bool {
+    fn issue(&mut self, core: u32, MemoryRequest { tag, kind, location, value }: MemoryRequest) -> bool {
         let cached = &mut self.caches[core as usize][location as usize];
         let read = *cached.get_or_insert(self.memory[location as usize]);
         if kind.writes() {

@@ -11,8 +11,8 @@ use workload::random::SplitMix64;
 
 use crate::network::{Flight, MAX_DELAY, Network};
 use crate::protocol::engine::{Effects, Engine, MAX_CACHES, MAX_WORDS, Message, Taken};
-use crate::protocol::{Event, Protocol, State};
-use crate::system::{MemorySystem, Notice, Request};
+use crate::protocol::{Protocol, State, TableEvent};
+use crate::system::{MemoryRequest, MemorySystem, Notice};
 
 /// A simulated memory system.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -102,7 +102,7 @@ pub enum Note {
         /// The number of the message.
         message: u32,
         /// Its kind.
-        kind: Event,
+        kind: TableEvent,
         /// The sender.
         from: u32,
         /// The receiver.
@@ -287,7 +287,7 @@ impl Caches {
         }
     }
 
-    fn complain(&mut self, node: u8, block: u32, state: State, event: Event) {
+    fn complain(&mut self, node: u8, block: u32, state: State, event: TableEvent) {
         if self.stuck.is_none() {
             let place = if u32::from(node) < self.config.caches { format!("cache {node}") } else { "directory".into() };
             self.stuck = Some(format!("{place}: block {block} is in state {state}, where {event} is not expected"));
@@ -308,7 +308,7 @@ impl Caches {
 }
 
 impl MemorySystem for Caches {
-    fn issue(&mut self, core: u32, request: Request) -> bool {
+    fn issue(&mut self, core: u32, request: MemoryRequest) -> bool {
         let (node, block) = (core as u8, request.location / self.config.block);
         let residents = &self.residents[core as usize];
         if residents.blocks.len() >= self.config.frames as usize && residents.place[block as usize] == 0 {

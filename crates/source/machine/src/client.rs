@@ -98,20 +98,20 @@ impl Client {
     }
 
     /// The program of a thread.
-    pub fn program(&self, thread: u32) -> Program {
+    pub fn program(&self, thread: u32) -> ClientProgram {
         let share = self.operations / self.threads + u32::from(thread < self.operations % self.threads);
         let mut seeds = SplitMix64::new(self.seed ^ 0xc11e_0000);
         let mut seed = seeds.next();
         for _ in 0..thread {
             seed = seeds.next();
         }
-        Program { client: *self, thread, random: SplitMix64::new(seed), done: 0, count: share }
+        ClientProgram { client: *self, thread, random: SplitMix64::new(seed), done: 0, count: share }
     }
 }
 
 /// The instructions of a thread.
 #[derive(Clone, Debug)]
-pub struct Program {
+pub struct ClientProgram {
     client: Client,
     thread: u32,
     random: SplitMix64,
@@ -119,7 +119,7 @@ pub struct Program {
     count: u32,
 }
 
-impl Iterator for Program {
+impl Iterator for ClientProgram {
     type Item = Instruction;
 
     fn next(&mut self) -> Option<Instruction> {
@@ -174,7 +174,7 @@ pub fn history(threads: u32, locations: u32, operations: &[ClientOperation], is_
     builder.finish().expect("operations name no labels")
 }
 
-impl Program {
+impl ClientProgram {
     /// Whether there is no further instruction.
     pub(crate) fn is_over(&self) -> bool {
         self.done == self.count

@@ -15,7 +15,7 @@ const ASKED_EVERY: u64 = 256;
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum MachineEnding {
     /// All operations are done.
     Finished,
     /// The memory system does not go on, for this reason. The operations so far are those that ended.
@@ -25,19 +25,19 @@ pub enum Ending {
 /// Runs a client. `each` gets its operations in the order in which they retire, which is program order in each thread.
 ///
 /// ```
-/// use machine::{Client, Cores, Ending, Setup};
+/// use machine::{Client, Cores, MachineEnding, MachineSetup};
 ///
-/// let setup = Setup { client: Client { operations: 50, ..Client::default() }, ..Setup::default() };
+/// let setup = MachineSetup { client: Client { operations: 50, ..Client::default() }, ..MachineSetup::default() };
 /// let mut count = 0;
 /// let ending = machine::execute(&mut setup.caches().unwrap(), &setup.client, &setup.cores, &mut |_| count += 1);
-/// assert_eq!((ending, count), (Ending::Finished, 50));
+/// assert_eq!((ending, count), (MachineEnding::Finished, 50));
 /// ```
 pub fn execute(
     system: &mut impl MemorySystem,
     client: &Client,
     cores: &Cores,
     each: &mut impl FnMut(ClientOperation),
-) -> Ending {
+) -> MachineEnding {
     execute_watched(system, client, cores, each, |_| ())
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn execute_watched<M: MemorySystem>(
     cores: &Cores,
     each: &mut impl FnMut(ClientOperation),
     mut watch: impl FnMut(&mut M),
-) -> Ending {
+) -> MachineEnding {
     let mut seeds = SplitMix64::new(client.seed ^ 0xc04e_0000);
     let core = |thread| Core::new(cores, thread, client.program(thread), seeds.next());
     let mut running: Vec<Core> = (0..client.threads).map(core).collect();
@@ -73,19 +73,19 @@ pub(crate) fn execute_watched<M: MemorySystem>(
         if log.retired() != retired {
             (retired, since) = (log.retired(), ticks);
             if retired >= client.operations.into() && running.iter().all(Core::is_finished) {
-                break Ending::Finished;
+                break MachineEnding::Finished;
             }
             continue;
         }
         if ticks.is_multiple_of(ASKED_EVERY) {
             if running.iter().all(Core::is_finished) {
-                break Ending::Finished;
+                break MachineEnding::Finished;
             }
             if let Some(reason) = system.stuck() {
-                break Ending::Stuck(reason);
+                break MachineEnding::Stuck(reason);
             }
             if ticks - since > PATIENCE {
-                break Ending::Stuck(format!("no operation ended for {PATIENCE} ticks"));
+                break MachineEnding::Stuck(format!("no operation ended for {PATIENCE} ticks"));
             }
         }
     };

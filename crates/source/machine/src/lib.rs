@@ -5,7 +5,7 @@
 //!
 //! | to | use |
 //! | --- | --- |
-//! | run a client on a simulated memory | [`Setup`] |
+//! | run a client on a simulated memory | [`MachineSetup`] |
 //! | look at a protocol | [`protocol::Name::protocol`], whose tables are data |
 //! | run programs on this machine's own memory | [`hardware`] |
 //! | run clients on a memory system of one's own | [`MemorySystem`], [`execute`], [`hunt::hunt`] |
@@ -13,14 +13,14 @@
 //!
 //! ```
 //! use machine::protocol::Name;
-//! use machine::{Client, Mistake, Setup};
+//! use machine::{Client, Mistake, MachineSetup};
 //!
-//! let setup = Setup { protocol: Name::MoesiHammer, ..Setup::default() };
+//! let setup = MachineSetup { protocol: Name::MoesiHammer, ..MachineSetup::default() };
 //! let run = setup.run().unwrap();
 //! assert_eq!(run.history().operations().len(), 200);
 //! // The same with a mistake: some runs are not sequentially consistent any more.
 //! let mistake = Mistake::from_name(setup.protocol, setup.cores.kind, "lost-invalidation").unwrap();
-//! let wrong = Setup { mistake: Some(mistake), ..setup };
+//! let wrong = MachineSetup { mistake: Some(mistake), ..setup };
 //! assert_eq!(wrong.run().unwrap().operations.len(), 200);
 //! ```
 //!
@@ -38,9 +38,9 @@ mod setup;
 mod system;
 
 pub use caches::{CacheConfig, CacheCounts, Caches, Fault, Note};
-pub use client::{Client, ClientFault, ClientOperation, Instruction, Program, history};
+pub use client::{Client, ClientFault, ClientOperation, ClientProgram, Instruction, history};
 pub use core::{CoreBug, CoreKind, Cores};
-pub use execution::{Ending, execute};
+pub use execution::{MachineEnding, execute};
 pub use network::Network;
-pub use setup::{MachineRun, Mistake, Seen, Setup, SetupFault, UnknownBug};
-pub use system::{MemorySystem, Notice, Request};
+pub use setup::{MachineRun, MachineSetup, Mistake, Seen, SetupFault, UnknownBug};
+pub use system::{MemoryRequest, MemorySystem, Notice};

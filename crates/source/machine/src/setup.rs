@@ -7,7 +7,7 @@ use workload::random::SplitMix64;
 use crate::caches::{CacheConfig, Caches, Fault, Note};
 use crate::client::{Client, ClientFault, ClientOperation, history};
 use crate::core::{CoreBug, CoreKind, Cores};
-use crate::execution::{Ending, execute, execute_watched};
+use crate::execution::{MachineEnding, execute, execute_watched};
 use crate::protocol::{Bug, Name};
 
 /// A mistake, in the protocol or in the cores.
@@ -83,7 +83,7 @@ pub enum SetupFault {
 
 /// An experiment. The number of caches and their locations are those of the client.
 #[derive(Copy, Clone, Debug)]
-pub struct Setup {
+pub struct MachineSetup {
     /// The protocol.
     pub protocol: Name,
     /// The mistake, if any.
@@ -96,7 +96,7 @@ pub struct Setup {
     pub caches: CacheConfig,
 }
 
-impl Default for Setup {
+impl Default for MachineSetup {
     fn default() -> Self {
         Self {
             protocol: Name::MesiTwoLevel,
@@ -116,7 +116,7 @@ pub struct MachineRun {
     /// Its operations, in the order in which they retired.
     pub operations: Vec<ClientOperation>,
     /// How it ended.
-    pub ending: Ending,
+    pub ending: MachineEnding,
 }
 
 /// What an observer of a run sees.
@@ -147,7 +147,7 @@ impl MachineRun {
     }
 }
 
-impl Setup {
+impl MachineSetup {
     /// What is wrong with the experiment, if anything.
     pub fn fault(&self) -> Option<SetupFault> {
         if self.cores.depth == 0 {

@@ -7,7 +7,7 @@ use history::execution::Kind;
 
 /// An access of a core.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Request {
+pub struct MemoryRequest {
     /// The name of the access among those of its core that are under way.
     pub tag: u32,
     /// Read, write or read-modify-write; cores deal with fences themselves.
@@ -45,13 +45,13 @@ pub enum Notice {
 /// A memory system under test. All locations hold 0 at first.
 ///
 /// ```
-/// use machine::{MemorySystem, Notice, Request};
+/// use machine::{MemorySystem, Notice, MemoryRequest};
 ///
 /// /// A memory that does at once what it is asked for.
 /// struct Atomic(Vec<u32>, Vec<Notice>);
 ///
 /// impl MemorySystem for Atomic {
-///     fn issue(&mut self, core: u32, request: Request) -> bool {
+///     fn issue(&mut self, core: u32, request: MemoryRequest) -> bool {
 ///         let cell = &mut self.0[request.location as usize];
 ///         self.1.push(Notice::Done { core, tag: request.tag, value: *cell });
 ///         if request.kind.writes() {
@@ -65,12 +65,12 @@ pub enum Notice {
 ///     }
 /// }
 /// # let mut memory = Atomic(vec![0], Vec::new());
-/// # let write = Request { tag: 0, kind: history::execution::Kind::Write, location: 0, value: 5 };
+/// # let write = MemoryRequest { tag: 0, kind: history::execution::Kind::Write, location: 0, value: 5 };
 /// # assert!(memory.issue(0, write) && memory.poll().is_some() && memory.poll().is_none());
 /// ```
 pub trait MemorySystem {
     /// Begins an access. If the system cannot take it now, the answer is false, and the core asks again later.
-    fn issue(&mut self, core: u32, request: Request) -> bool;
+    fn issue(&mut self, core: u32, request: MemoryRequest) -> bool;
 
     /// Lets time pass: one step of the system's clock.
     fn tick(&mut self);
@@ -85,7 +85,7 @@ pub trait MemorySystem {
 }
 
 impl<M: MemorySystem + ?Sized> MemorySystem for Box<M> {
-    fn issue(&mut self, core: u32, request: Request) -> bool {
+    fn issue(&mut self, core: u32, request: MemoryRequest) -> bool {
         (**self).issue(core, request)
     }
 

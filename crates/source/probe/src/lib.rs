@@ -49,13 +49,13 @@ use record::Recorder;
 /// The isolation level that transactions ask for. Only PostgreSQL has a choice.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum Isolation {
+pub enum DatabaseIsolation {
     ReadCommitted,
     RepeatableRead,
     Serializable,
 }
 
-impl Isolation {
+impl DatabaseIsolation {
     /// Every level.
     pub const ALL: [Self; 3] = [Self::ReadCommitted, Self::RepeatableRead, Self::Serializable];
 
@@ -82,7 +82,7 @@ pub struct ProbeConfig {
     /// What the clients do.
     pub workload: Workload,
     /// The isolation level of their transactions.
-    pub isolation: Isolation,
+    pub isolation: DatabaseIsolation,
     /// How many clients there are.
     pub clients: u32,
     /// How long they run.
@@ -105,7 +105,7 @@ impl ProbeConfig {
         Self {
             url,
             workload: Workload::Register,
-            isolation: Isolation::Serializable,
+            isolation: DatabaseIsolation::Serializable,
             clients: 8,
             duration: Duration::from_secs(10),
             keys: 8,

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::plan::{BALANCE, Done, Planned, Task, Workload};
 use crate::scram::Login;
-use crate::{Database, End, Isolation, ProbeConfig, Session, Trouble, Url};
+use crate::{Database, DatabaseIsolation, End, ProbeConfig, Session, Trouble, Url};
 
 /// A longer message is refused: no answer of ours is so long.
 const LONGEST_MESSAGE: usize = 64 << 20;
@@ -20,7 +20,7 @@ pub(crate) struct Postgres {
     /// The name of the table.
     table: String,
     workload: Workload,
-    isolation: Isolation,
+    isolation: DatabaseIsolation,
     keys: u64,
     timeout: Duration,
 }
@@ -75,9 +75,9 @@ impl Database for Postgres {
 
     fn connect(&self) -> Result<Box<dyn Session>, Trouble> {
         let level = match self.isolation {
-            Isolation::ReadCommitted => "READ COMMITTED",
-            Isolation::RepeatableRead => "REPEATABLE READ",
-            Isolation::Serializable => "SERIALIZABLE",
+            DatabaseIsolation::ReadCommitted => "READ COMMITTED",
+            DatabaseIsolation::RepeatableRead => "REPEATABLE READ",
+            DatabaseIsolation::Serializable => "SERIALIZABLE",
         };
         let begin = format!("BEGIN ISOLATION LEVEL {level}");
         Ok(Box::new(Client { connection: self.connection()?, table: self.table.clone(), begin }))

@@ -3,7 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use history::{Call as Called, End as Ended, History, HistoryBuilder, KeyId, Method, Object, ProcessId, Status, Value};
+use history::{
+    Call as Called, CallEnd as Ended, History, HistoryBuilder, KeyId, Method, Object, ProcessId, Status, Value,
+};
 
 use crate::plan::{BALANCE, Call, Done, Task, Workload};
 use crate::{End, ProbeConfig, Scheme};

@@ -5,7 +5,7 @@ mod common;
 use std::time::Duration;
 
 use common::{Kind, Server};
-use probe::{Isolation, ProbeConfig, ProbeReport, Workload};
+use probe::{DatabaseIsolation, ProbeConfig, ProbeReport, Workload};
 use seriatim::{Checker, History, Model, Options, Verdict};
 
 fn verdict(history: &History, model: &str) -> Verdict {
@@ -58,16 +58,16 @@ fn postgres() {
             verdict(&history, fails) == Verdict::Violation
         })
     };
-    let is_weak = shows(Isolation::ReadCommitted, "read-committed", "snapshot-isolation");
+    let is_weak = shows(DatabaseIsolation::ReadCommitted, "read-committed", "snapshot-isolation");
     assert!(is_weak, "lost updates and non-repeatable reads");
-    assert!(shows(Isolation::RepeatableRead, "snapshot-isolation", "serializable"), "write skew");
+    assert!(shows(DatabaseIsolation::RepeatableRead, "snapshot-isolation", "serializable"), "write skew");
     for workload in [Workload::Register, Workload::List, Workload::Bank] {
-        let serializable = run(Isolation::Serializable, workload);
+        let serializable = run(DatabaseIsolation::Serializable, workload);
         assert_eq!(verdict(&serializable, "serializable"), Verdict::Consistent, "{workload:?}");
     }
-    let lists = run(Isolation::RepeatableRead, Workload::List);
+    let lists = run(DatabaseIsolation::RepeatableRead, Workload::List);
     assert_eq!(verdict(&lists, "snapshot-isolation"), Verdict::Consistent);
-    let bank = ProbeConfig { isolation: Isolation::ReadCommitted, ..config(&server, Workload::Bank) };
+    let bank = ProbeConfig { isolation: DatabaseIsolation::ReadCommitted, ..config(&server, Workload::Bank) };
     let is_wrong = (0..10).any(|_| probe::run(&bank).unwrap().wrong_sums > 0);
     assert!(is_wrong, "reads of all accounts do not read one state");
     let serializable = ProbeConfig { length: 1, ..config(&server, Workload::Register) };

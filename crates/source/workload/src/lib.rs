@@ -18,9 +18,10 @@
 //! Everything is a function of its configuration and of a seed. The same seed makes the same history, in every version.
 //!
 //! ```
-//! use workload::memory::{MemoryConfig, Machine};
+//! use workload::memory::{MemoryConfig, MemoryMachine};
 //!
-//! let config = MemoryConfig { machine: Machine::Tso, threads: 3, operations: 60, seed: 7, ..MemoryConfig::default() };
+//! let machine = MemoryMachine::Tso;
+//! let config = MemoryConfig { machine, threads: 3, operations: 60, seed: 7, ..MemoryConfig::default() };
 //! let history = workload::memory::history(&config, workload::memory::generate(&config));
 //! assert_eq!(history.operations().len(), 60);
 //! assert_eq!(workload::memory::execution(&config).len(), 60);

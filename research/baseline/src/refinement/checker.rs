@@ -6,7 +6,7 @@
 
 use history::{Method, Object, OperationId};
 use model::object::{Core, Linearization};
-use model::{Decision, Evidence, Verdict};
+use model::{Decided, Evidence, Verdict};
 pub use monitor::saturate::{Invocation, Step};
 use object::{Budget, Call, Endpoint, ObjectHistory, Part, ValueId};
 
@@ -194,15 +194,11 @@ pub fn scan(part: &Part, checker: Checker, options: Options) -> Scan {
 /// assert_eq!(decision.verdict, Verdict::Violation);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn check(history: &ObjectHistory, checker: Checker, options: &Options) -> Decision {
+pub fn check(history: &ObjectHistory, checker: Checker, options: &Options) -> Decided {
     let strategy = checker.name();
-    let decide = |verdict, evidence| Decision { verdict, strategy, reason: None, evidence: Some(evidence) };
-    let undecided = |reason: &str| Decision {
-        verdict: Verdict::Unknown,
-        strategy,
-        reason: Some(reason.to_owned()),
-        evidence: None,
-    };
+    let decide = |verdict, evidence| Decided { verdict, strategy, reason: None, evidence: Some(evidence) };
+    let undecided =
+        |reason: &str| Decided { verdict: Verdict::Unknown, strategy, reason: Some(reason.to_owned()), evidence: None };
     if history.parts().any(|part| part.is_whole) {
         return undecided(NO_THEORY);
     }

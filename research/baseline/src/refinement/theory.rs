@@ -108,7 +108,7 @@ mod decide;
 use history::OperationId;
 use model::object::{Core, Linearization};
 use model::specification::{End, Timed};
-use model::{Decision, Evidence, Verdict};
+use model::{Decided, Evidence, Verdict};
 use object::Budget;
 use rustc_hash::FxHashMap;
 
@@ -255,13 +255,13 @@ pub trait Theory {
 type Calls<T> = [Timed<<T as Theory>::Operation, <T as Theory>::Return>];
 
 /// SYMBOLIC: decides whether some order and some matching satisfy the axioms. It is exact.
-pub fn symbolic<T: Theory>(theory: &T, calls: &Calls<T>, budget: &Budget) -> Decision {
+pub fn symbolic<T: Theory>(theory: &T, calls: &Calls<T>, budget: &Budget) -> Decided {
     check(theory, calls, "symbolic", |formula| formula.solve(budget), budget)
 }
 
 /// SATURATE: decides whether unit propagation alone finds a contradiction. If it does, the history is a violation. If
 /// it does not, the verdict is `unknown`.
-pub fn saturate<T: Theory>(theory: &T, calls: &Calls<T>, budget: &Budget) -> Decision {
+pub fn saturate<T: Theory>(theory: &T, calls: &Calls<T>, budget: &Budget) -> Decided {
     check(theory, calls, "saturate", Formula::propagate, budget)
 }
 
@@ -279,10 +279,10 @@ fn check<T: Theory>(
     strategy: &'static str,
     decide: impl Fn(&Formula) -> Answer,
     budget: &Budget,
-) -> Decision {
+) -> Decided {
     let decision = |verdict, reason: Option<&str>, evidence| {
         let reason = reason.map(str::to_owned);
-        Decision { verdict, strategy, reason, evidence }
+        Decided { verdict, strategy, reason, evidence }
     };
     let up_to = |limit: u64| match Formula::new(theory, calls, limit, budget) {
         Ok(formula) => decide(&formula),

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use baseline::literal::Algorithm;
-use memory::{Budget, Checker, Options};
+use memory::{Budget, ExecutionChecker, MemoryOptions};
 use model::{Certificate, Model, Verdict};
 
 use super::histories::Sample;
@@ -17,9 +17,12 @@ pub(super) fn ours(model: Model, sample: &Sample) -> [Contender<'_>; 2] {
 }
 
 fn decide(model: Model, sample: &Sample, certificate: bool, deadline: Instant) -> Outcome {
-    let options =
-        Options { witness: certificate, budget: Budget::default().until(Some(deadline)), ..Options::default() };
-    let decision = Checker::new(&sample.execution, &options).check(model);
+    let options = MemoryOptions {
+        witness: certificate,
+        budget: Budget::default().until(Some(deadline)),
+        ..MemoryOptions::default()
+    };
+    let decision = ExecutionChecker::new(&sample.execution, &options).check(model);
     if certificate && Certificate::new(0, &sample.history, model, &decision).is_none() {
         return Outcome::Undecided;
     }

@@ -13,7 +13,7 @@
 use history::execution::Kind;
 use history::{Execution, History, MemoryOrder};
 use machine::protocol::Name;
-use machine::{Client, CoreKind, Ending, Mistake, Setup};
+use machine::{Client, CoreKind, MachineEnding, MachineSetup, Mistake};
 use model::{Model, Verdict};
 use workload::memory::{MemoryConfig, MemoryStep, generate};
 use workload::random::SplitMix64;
@@ -59,7 +59,7 @@ impl Sample {
     }
 
     fn is_allowed(&self) -> Result<bool, String> {
-        let decision = memory::check(Model::Sc, &self.execution, &memory::Options::default());
+        let decision = memory::check(Model::Sc, &self.execution, &memory::MemoryOptions::default());
         match decision.verdict {
             Verdict::Consistent => Ok(true),
             Verdict::Violation => Ok(false),
@@ -99,7 +99,7 @@ impl Source {
             }
             Self::Protocol(protocol) => {
                 let client = Client { threads, operations, locations, writes, seed, ..Client::default() };
-                run(&Setup { protocol, client, ..Setup::default() })
+                run(&MachineSetup { protocol, client, ..MachineSetup::default() })
             }
         }
     }
@@ -149,9 +149,9 @@ fn change_reads(steps: &mut [MemoryStep], count: u32, distance: u32, random: &mu
 }
 
 /// Runs an experiment on a simulated memory: its operations in the order in which they were performed.
-fn run(setup: &Setup) -> Result<Vec<MemoryStep>, String> {
+fn run(setup: &MachineSetup) -> Result<Vec<MemoryStep>, String> {
     let run = setup.run().map_err(|fault| fault.to_string())?;
-    if let Ending::Stuck(reason) = &run.ending {
+    if let MachineEnding::Stuck(reason) = &run.ending {
         return Err(format!("{} is stuck: {reason}", setup.protocol));
     }
     let step = |it: machine::ClientOperation| MemoryStep {
@@ -177,7 +177,7 @@ pub(super) fn with_mistake(mistake: &str, shape: &Shape, seed: u64) -> Result<(S
     let mut seeds = SplitMix64::new(seed);
     for tries in 0..TRIES {
         let client = Client { threads, operations, locations, writes, seed: seeds.next(), ..Client::default() };
-        let setup = Setup { protocol: Name::Mi, mistake: Some(mistake), client, ..Setup::default() };
+        let setup = MachineSetup { protocol: Name::Mi, mistake: Some(mistake), client, ..MachineSetup::default() };
         // A mistake may also leave the memory stuck; such a run has no history.
         let Ok(steps) = run(&setup) else { continue };
         let sample = Sample::new(shape, steps);

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use baseline::TableOne;
 use machine::protocol::Name;
-use machine::{CacheConfig, Client, ClientOperation, CoreKind, Cores, Mistake, Note, Seen, Setup};
+use machine::{CacheConfig, Client, ClientOperation, CoreKind, Cores, MachineSetup, Mistake, Note, Seen};
 use model::{Certificate, Model};
-use monitor::{Monitor, Observers, Performed, ScObserved};
+use monitor::{Monitor, Observers, PerformedNow, ScObserved};
 
 use crate::plot::{Axis, Group, Plot};
 use crate::table::{self, Table, percent};
@@ -46,13 +46,13 @@ const REMARKS: &str = "\
 /// Streams of operations as they were performed.
 struct Streams;
 
-fn event(operation: &ClientOperation) -> Performed {
+fn event(operation: &ClientOperation) -> PerformedNow {
     let ClientOperation { thread, index, instruction, .. } = *operation;
-    Performed { thread, index: Some(index.into()), kind: instruction.kind, location: instruction.location }
+    PerformedNow { thread, index: Some(index.into()), kind: instruction.kind, location: instruction.location }
 }
 
 impl Streams {
-    fn setup(task: &Task<'_>) -> Result<Setup, String> {
+    fn setup(task: &Task<'_>) -> Result<MachineSetup, String> {
         let protocol = Name::ALL[task.sample as usize % Name::ALL.len()];
         let client =
             Client { threads: 4, operations: OPERATIONS as u32, locations: 8, seed: task.seed(), ..Client::default() };
@@ -61,7 +61,7 @@ impl Streams {
         let mistake = mistake.map(|name| Mistake::from_name(protocol, kind, name)).transpose();
         let mistake = mistake.map_err(|error| error.to_string())?;
         let caches = CacheConfig { block: 1, ..CacheConfig::default() };
-        Ok(Setup { protocol, mistake, client, cores: Cores { kind, ..Cores::default() }, caches })
+        Ok(MachineSetup { protocol, mistake, client, cores: Cores { kind, ..Cores::default() }, caches })
     }
 }
 

@@ -5,9 +5,9 @@ use std::fs;
 use std::time::Duration;
 
 use history::{Execution, ExecutionBuilder, Object};
-use memory::Checker;
-use model::{Decision, Model, View};
-use workload::memory::{Machine, MemoryConfig, generate};
+use memory::ExecutionChecker;
+use model::{Decided, Model, View};
+use workload::memory::{MemoryConfig, MemoryMachine, generate};
 use workload::object::{Fault, ObjectConfig, history};
 
 /// The machines, each named after its model.
@@ -138,9 +138,9 @@ impl MemoryPoint {
     /// The execution: its threads stand one after the other, so that the order of the file does not help.
     pub(super) fn execution(self) -> Execution {
         let machine = match self.machine {
-            Model::Tso => Machine::Tso,
-            Model::Pso => Machine::Pso,
-            _ => Machine::Sc,
+            Model::Tso => MemoryMachine::Tso,
+            Model::Pso => MemoryMachine::Pso,
+            _ => MemoryMachine::Sc,
         };
         let Self { threads, locations, operations, perturbed: perturb, seed, .. } = self;
         let rmws = if self.model == Model::Sra { RMWS } else { 0 };
@@ -189,13 +189,13 @@ pub fn sample(point: Point, setting: &Setting, limit: Duration) -> Result<String
             let mut knobs = memory::Knobs::default();
             each(&setting.knobs, |name, value| knobs.set(name, value).map_err(|error| error.to_string()))?;
             let execution = point.execution();
-            let options = memory::Options {
+            let options = memory::MemoryOptions {
                 budget: memory::Budget::default().timeout(limit),
                 knobs,
-                ..memory::Options::default()
+                ..memory::MemoryOptions::default()
             };
             measured(|| {
-                let mut checker = Checker::new(&execution, &options);
+                let mut checker = ExecutionChecker::new(&execution, &options);
                 checker.set_strategy(strategy);
                 checker.check(point.model)
             })
@@ -205,10 +205,10 @@ pub fn sample(point: Point, setting: &Setting, limit: Duration) -> Result<String
             each(&setting.knobs, |name, value| knobs.set(name, value).map_err(|error| error.to_string()))?;
             let history = history(&config);
             let view = object::ObjectHistory::new(&history).map_err(|error| error.to_string())?;
-            let options = object::Options {
+            let options = object::ObjectOptions {
                 budget: object::Budget::default().timeout(limit),
                 knobs,
-                ..object::Options::default()
+                ..object::ObjectOptions::default()
             };
             measured(|| object::check(&view, &options))
         }
@@ -224,7 +224,7 @@ pub fn each(knobs: &[String], mut set: impl FnMut(&str, &str) -> Result<(), Stri
 }
 
 /// What a decision costs, and what it is.
-fn measured(decide: impl FnOnce() -> Decision) -> Result<String, String> {
+fn measured(decide: impl FnOnce() -> Decided) -> Result<String, String> {
     let before = memory_in_use("VmRSS:")?;
     // From now on, the largest memory is counted anew.
     fs::write("/proc/self/clear_refs", "5").map_err(|error| error.to_string())?;

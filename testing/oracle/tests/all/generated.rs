@@ -3,10 +3,10 @@
 use oracle::Model::{Cc, Ccm, Ccv, Cm, Pso, Ra, Rc20, Relaxed, Sc, Sra, Tso, Wra};
 use oracle::allowed;
 use oracle::machine::{self, runs};
-use workload::memory::{Machine, MemoryConfig, execution};
+use workload::memory::{MemoryConfig, MemoryMachine, execution};
 use workload::triangles;
 
-fn configs(machine: Machine) -> impl Iterator<Item = MemoryConfig> {
+fn configs(machine: MemoryMachine) -> impl Iterator<Item = MemoryConfig> {
     (0..workload::cases(1000)).map(move |seed| MemoryConfig {
         machine,
         threads: 2 + seed as u32 % 3,
@@ -25,16 +25,16 @@ fn configs(machine: Machine) -> impl Iterator<Item = MemoryConfig> {
 #[test]
 fn what_a_machine_yields_is_allowed_by_its_model_and_not_always_by_a_stronger_one() {
     for (machine, model, stronger) in [
-        (Machine::Sc, Sc, None),
-        (Machine::Tso, Tso, Some(Sc)),
-        (Machine::Pso, Pso, Some(Tso)),
-        (Machine::ReleaseAcquire, Ra, Some(Sc)),
-        (Machine::Rc20, Rc20, Some(Ra)),
-        (Machine::Relaxed, Relaxed, Some(Ra)),
-        (Machine::Causal, Cc, Some(Ccv)),
-        (Machine::Causal, Cc, Some(Cm)),
-        (Machine::Convergent, Ccv, Some(Ccm)),
-        (Machine::CausalMemory, Cm, Some(Ccv)),
+        (MemoryMachine::Sc, Sc, None),
+        (MemoryMachine::Tso, Tso, Some(Sc)),
+        (MemoryMachine::Pso, Pso, Some(Tso)),
+        (MemoryMachine::ReleaseAcquire, Ra, Some(Sc)),
+        (MemoryMachine::Rc20, Rc20, Some(Ra)),
+        (MemoryMachine::Relaxed, Relaxed, Some(Ra)),
+        (MemoryMachine::Causal, Cc, Some(Ccv)),
+        (MemoryMachine::Causal, Cc, Some(Cm)),
+        (MemoryMachine::Convergent, Ccv, Some(Ccm)),
+        (MemoryMachine::CausalMemory, Cm, Some(Ccv)),
     ] {
         let (mut weak, mut total) = (0, 0);
         for config in configs(machine) {
@@ -50,7 +50,8 @@ fn what_a_machine_yields_is_allowed_by_its_model_and_not_always_by_a_stronger_on
 /// The same by the operational definitions. Some of the perturbed runs are no runs of the machine any more.
 #[test]
 fn store_buffers_run_on_the_machines_of_the_oracle() {
-    for (machine, runner) in [(Machine::Tso, machine::Machine::Tso), (Machine::Pso, machine::Machine::Pso)] {
+    for (machine, runner) in [(MemoryMachine::Tso, machine::Machine::Tso), (MemoryMachine::Pso, machine::Machine::Pso)]
+    {
         let (mut refused, mut total) = (0, 0);
         for config in configs(machine) {
             assert!(runs(runner, &execution(&config)), "{config:?}");

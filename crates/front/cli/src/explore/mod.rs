@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use explore::litmus::{Architecture, Limits, Quantifier, Report, Test};
-use explore::{Model, Strategy};
+use explore::{Model, RandomStrategy};
 use history::visible;
 use serde_json::{Map, Value, json};
 
@@ -183,11 +183,11 @@ fn written(folder: &Path, test: &Test, model: Model, report: &Report) -> io::Res
     outcomes.map(|(number, outcome)| witness::write(folder, test, model, number, outcome)).collect()
 }
 
-fn strategy(flags: &Explore) -> Strategy {
+fn strategy(flags: &Explore) -> RandomStrategy {
     match flags.strategy {
-        Sampling::Uniform => Strategy::Uniform,
-        Sampling::Pct => Strategy::Pct { depth: flags.depth },
-        Sampling::Pctwm => Strategy::Pctwm { depth: flags.depth, history: flags.history },
+        Sampling::Uniform => RandomStrategy::Uniform,
+        Sampling::Pct => RandomStrategy::Pct { depth: flags.depth },
+        Sampling::Pctwm => RandomStrategy::Pctwm { depth: flags.depth, history: flags.history },
     }
 }
 

@@ -4,12 +4,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use explore::Model;
-use explore::litmus::{Outcome, Test};
+use explore::litmus::{LitmusOutcome, Test};
 use format::{Format, Writer};
 use history::execution::EventId;
 use history::{Execution, History, visible};
 use report::story::{Contradiction, EdgeKind, StoryEdge, StoryNode};
-use report::{Graph, Line, Story};
+use report::{Line, Story, StoryGraph};
 
 /// Writes the files of an outcome. The answer is the name of the history, none if the outcome has no witness.
 pub(super) fn write(
@@ -17,7 +17,7 @@ pub(super) fn write(
     test: &Test,
     model: Model,
     number: usize,
-    outcome: &Outcome,
+    outcome: &LitmusOutcome,
 ) -> io::Result<Option<PathBuf>> {
     let Some(history) = &outcome.witness else { return Ok(None) };
     std::fs::create_dir_all(folder)?;
@@ -29,7 +29,7 @@ pub(super) fn write(
     let text = writer.write(history).and_then(|()| writer.finish()).map_err(io::Error::other)?;
     std::fs::write(&path, text)?;
     let story = story(history, model);
-    let graph = Graph::new(&story, &title);
+    let graph = StoryGraph::new(&story, &title);
     std::fs::write(folder.join(format!("{name}.svg")), graph.to_svg())?;
     std::fs::write(folder.join(format!("{name}.dot")), graph.to_dot())?;
     Ok(Some(path))

@@ -6,7 +6,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
 use format::Format;
 use history::Object;
-use workload::transactions::Anomaly;
+use workload::transactions::InjectedAnomaly;
 
 use super::{objects, written_formats};
 
@@ -209,13 +209,15 @@ pub(crate) struct Database {
 
     /// Add a few transactions that violate a level: by this anomaly
     #[arg(long, value_name = "NAME", value_parser = anomalies())]
-    pub(crate) anomaly: Option<Anomaly>,
+    pub(crate) anomaly: Option<InjectedAnomaly>,
 }
 
-fn anomalies() -> impl TypedValueParser<Value = Anomaly> {
-    let help = |anomaly: Anomaly| format!("Violates {} and all stronger levels", anomaly.violates());
-    PossibleValuesParser::new(Anomaly::ALL.map(|anomaly| PossibleValue::new(anomaly.name()).help(help(anomaly))))
-        .try_map(|name| Anomaly::from_name(&name).ok_or("no such anomaly"))
+fn anomalies() -> impl TypedValueParser<Value = InjectedAnomaly> {
+    let help = |anomaly: InjectedAnomaly| format!("Violates {} and all stronger levels", anomaly.violates());
+    PossibleValuesParser::new(
+        InjectedAnomaly::ALL.map(|anomaly| PossibleValue::new(anomaly.name()).help(help(anomaly))),
+    )
+    .try_map(|name| InjectedAnomaly::from_name(&name).ok_or("no such anomaly"))
 }
 
 /// How a simulated object runs.

@@ -38,7 +38,7 @@ pub(crate) struct Monitor {
         value_parser = online_algorithms(),
         help_heading = RESEARCH
     )]
-    pub(crate) algorithm: monitor::linearizable::Algorithm,
+    pub(crate) algorithm: monitor::linearizable::OnlineAlgorithm,
 
     /// How many threads there are (ra, rc20). The monitor then forgets a write as soon as none of them may read it any
     /// more. Without this flag, threads must begin within the first million events; a thread that begins later makes
@@ -278,8 +278,8 @@ fn monitored() -> impl TypedValueParser<Value = Model> {
     one_of(Model::every().filter(|model| model.row().monitored))
 }
 
-fn online_algorithms() -> impl TypedValueParser<Value = monitor::linearizable::Algorithm> {
-    use monitor::linearizable::Algorithm;
+fn online_algorithms() -> impl TypedValueParser<Value = monitor::linearizable::OnlineAlgorithm> {
+    use monitor::linearizable::OnlineAlgorithm;
     let values = [
         PossibleValue::new("auto").help("The exact monitor if the object has one, else `search`"),
         PossibleValue::new("fast")
@@ -290,9 +290,9 @@ fn online_algorithms() -> impl TypedValueParser<Value = monitor::linearizable::A
             .help("Unit propagation: every reported violation is one, but some violations may be missed"),
     ];
     PossibleValuesParser::new(values).map(|name| match name.as_str() {
-        "fast" => Algorithm::Fast,
-        "search" => Algorithm::Search,
-        "saturate" => Algorithm::Saturate,
-        _ => Algorithm::Auto,
+        "fast" => OnlineAlgorithm::Fast,
+        "search" => OnlineAlgorithm::Search,
+        "saturate" => OnlineAlgorithm::Saturate,
+        _ => OnlineAlgorithm::Auto,
     })
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
-use probe::{Isolation, Url, Workload};
+use probe::{DatabaseIsolation, Url, Workload};
 
 /// Run a workload against a real database, record what its clients see, and check it
 ///
@@ -26,7 +26,7 @@ pub(crate) struct Probe {
 
     /// The isolation level that transactions ask for (PostgreSQL)
     #[arg(long, value_name = "LEVEL", default_value = "serializable", value_parser = isolations())]
-    pub(crate) isolation: Isolation,
+    pub(crate) isolation: DatabaseIsolation,
 
     /// The models to check [default: what the database promises: for PostgreSQL read-committed, snapshot-isolation or
     /// serializable, as --isolation says; linearizable for registers of Redis and etcd, else strict-serializable]
@@ -83,7 +83,7 @@ fn workloads() -> impl TypedValueParser<Value = Workload> {
         .try_map(|name| Workload::from_name(&name).ok_or("no such workload"))
 }
 
-fn isolations() -> impl TypedValueParser<Value = Isolation> {
-    PossibleValuesParser::new(Isolation::ALL.map(|level| PossibleValue::new(level.name())))
-        .try_map(|name| Isolation::from_name(&name).ok_or("no such level"))
+fn isolations() -> impl TypedValueParser<Value = DatabaseIsolation> {
+    PossibleValuesParser::new(DatabaseIsolation::ALL.map(|level| PossibleValue::new(level.name())))
+        .try_map(|name| DatabaseIsolation::from_name(&name).ok_or("no such level"))
 }

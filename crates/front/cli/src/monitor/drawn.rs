@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use history::History;
 use model::{Model, Verdict};
-use report::{Depth, Graph, Story};
+use report::{Depth, Story, StoryGraph};
 use seriatim::{Options, shrink};
 
 /// How wide a drawing may be, in columns.
@@ -35,5 +35,5 @@ pub(super) fn draw(history: &History, model: Model, timeout: Duration) -> Option
     for line in report::tell(&story, Depth::default(), WIDTH) {
         let _ = writeln!(text, "{line}");
     }
-    Some(Drawn { text, svg: Graph::new(&story, &format!("{model}: violation")).to_svg() })
+    Some(Drawn { text, svg: StoryGraph::new(&story, &format!("{model}: violation")).to_svg() })
 }

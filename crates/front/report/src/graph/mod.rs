@@ -19,7 +19,7 @@ const EDGES: usize = 40;
 
 /// The graph of a violation.
 #[derive(Clone, Debug)]
-pub struct Graph<'a> {
+pub struct StoryGraph<'a> {
     story: &'a Story,
     title: String,
     /// The nodes that are drawn, by their numbers in the story, from top to bottom.
@@ -36,13 +36,13 @@ struct Drawn<'a> {
     is_on_circle: bool,
 }
 
-impl<'a> Graph<'a> {
+impl<'a> StoryGraph<'a> {
     /// The graph of a story, with a text above it.
     ///
     /// ```
     /// use model::{Derivation, Edge, Evidence, Model, Node, Verdict};
     /// use history::{History, OperationId};
-    /// use report::{Graph, Story};
+    /// use report::{StoryGraph, Story};
     ///
     /// let history = format::parse("[0] r x 1\n[0] w y 1\n[1] r y 1\n[1] w x 1\n")?;
     /// let node = |number| Node::Operation(OperationId(number));
@@ -51,7 +51,7 @@ impl<'a> Graph<'a> {
     ///     vec![po(node(0), node(1)), rf(node(1), node(2)), po(node(2), node(3)), rf(node(3), node(0))];
     /// let evidence = Evidence::Cycle(Derivation { steps: Vec::new(), cycle });
     /// let story = Story::new(&history, Model::Sc, Verdict::Violation, &evidence);
-    /// let graph = Graph::new(&story, "load buffering");
+    /// let graph = StoryGraph::new(&story, "load buffering");
     /// assert!(graph.to_dot().starts_with("digraph"));
     /// assert!(graph.to_svg().starts_with("<svg"));
     /// assert!(graph.to_mermaid().starts_with("flowchart"));

@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Drawn, Graph, colour};
+use super::{Drawn, StoryGraph, colour};
 use crate::drawing::escaped;
 use crate::lanes::canvas::width as columns;
 use crate::story::EdgeKind;
@@ -69,7 +69,7 @@ fn at(curve: &Curve, t: f64) -> (f64, f64) {
     (sum(|point| point.0), sum(|point| point.1))
 }
 
-impl Graph<'_> {
+impl StoryGraph<'_> {
     /// The graph as an SVG picture.
     pub fn to_svg(&self) -> String {
         let boxes = self.boxes();

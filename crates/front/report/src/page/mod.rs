@@ -46,7 +46,7 @@ pub struct Page<'a> {
     /// Why the verdict is `unknown`.
     pub reason: Option<&'a str>,
     /// What is left of a violating history after shrinking.
-    pub shrunk: Option<Shrunk<'a>>,
+    pub shrunk: Option<ShrunkHistory<'a>>,
     /// The whole history.
     pub whole: ShownHistory<'a>,
     /// The verdicts of the models that the history can be asked about.
@@ -70,7 +70,7 @@ pub struct ShownHistory<'a> {
 
 /// The minimal counterexample of a page.
 #[derive(Clone, Debug)]
-pub struct Shrunk<'a> {
+pub struct ShrunkHistory<'a> {
     /// Its operations.
     pub part: ShownHistory<'a>,
     /// Whether it is known to be minimal.

@@ -188,14 +188,14 @@ impl Texts<'_> {
         number
     }
 
-    fn change(&mut self, change: &replay::Change) -> Change {
+    fn change(&mut self, change: &replay::StateChange) -> Change {
         match change {
-            replay::Change::Set(piece) => Change::Set(self.number(piece)),
-            replay::Change::Append(piece) => Change::Append(self.number(piece)),
-            replay::Change::RemoveFirst => Change::RemoveFirst,
-            replay::Change::RemoveLast => Change::RemoveLast,
-            replay::Change::Insert(piece) => Change::Insert(self.number(piece)),
-            replay::Change::Delete(piece) => Change::Delete(self.number(piece)),
+            replay::StateChange::Set(piece) => Change::Set(self.number(piece)),
+            replay::StateChange::Append(piece) => Change::Append(self.number(piece)),
+            replay::StateChange::RemoveFirst => Change::RemoveFirst,
+            replay::StateChange::RemoveLast => Change::RemoveLast,
+            replay::StateChange::Insert(piece) => Change::Insert(self.number(piece)),
+            replay::StateChange::Delete(piece) => Change::Delete(self.number(piece)),
         }
     }
 }

@@ -3,8 +3,8 @@
 
 use seriatim::format::{Format, Writer};
 use seriatim::{Checker, History, Model, Options, Verdict};
-use workload::memory::{self, Machine};
-use workload::transactions::{Anomaly, Store, TransactionConfig, history};
+use workload::memory::{self, MemoryMachine};
+use workload::transactions::{InjectedAnomaly, Store, TransactionConfig, history};
 
 fn verdict(history: &History, level: &str) -> Verdict {
     let model = Model::from_name(level).unwrap();
@@ -51,7 +51,7 @@ fn a_store_keeps_its_level() {
 
 #[test]
 fn an_anomaly_violates_its_level_and_no_weaker_one() {
-    for anomaly in Anomaly::ALL {
+    for anomaly in InjectedAnomaly::ALL {
         for lists in [false, true] {
             let config = TransactionConfig {
                 lists,
@@ -82,9 +82,9 @@ fn an_anomaly_violates_its_level_and_no_weaker_one() {
 #[test]
 fn replicas_keep_their_models_and_no_stronger_one() {
     for (machine, own, others) in [
-        (Machine::Causal, "cc", ["ccv", "cm"]),
-        (Machine::Convergent, "ccv", ["cm", "ccm"]),
-        (Machine::CausalMemory, "cm", ["ccv", "ccm"]),
+        (MemoryMachine::Causal, "cc", ["ccv", "cm"]),
+        (MemoryMachine::Convergent, "ccv", ["cm", "ccm"]),
+        (MemoryMachine::CausalMemory, "cm", ["ccv", "ccm"]),
     ] {
         let mut violated = [0; 2];
         for seed in 0..30 {

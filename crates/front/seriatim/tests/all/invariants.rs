@@ -6,10 +6,10 @@ use std::path::Path;
 
 use format::{ReadOptions, open};
 use history::{
-    Call, End, History, HistoryBuilder, HistoryEvent, KeyId, Method, Object, OperationId, Outcome, ProcessId, Replay,
-    Source, Value,
+    Call, CallEnd, History, HistoryBuilder, HistoryEvent, KeyId, Method, Object, OperationId, Outcome, ProcessId,
+    Replay, Source, Value,
 };
-use workload::memory::Machine;
+use workload::memory::MemoryMachine;
 use workload::random::SplitMix64;
 
 /// Panics if an invariant is broken.
@@ -89,7 +89,14 @@ fn check_time(history: &History) {
 
 #[test]
 fn what_generators_make() {
-    for machine in [Machine::Sc, Machine::Tso, Machine::Pso, Machine::ReleaseAcquire, Machine::Rc20, Machine::Relaxed] {
+    for machine in [
+        MemoryMachine::Sc,
+        MemoryMachine::Tso,
+        MemoryMachine::Pso,
+        MemoryMachine::ReleaseAcquire,
+        MemoryMachine::Rc20,
+        MemoryMachine::Relaxed,
+    ] {
         let config = workload::memory::MemoryConfig { machine, rmws: 10, fences: 5, perturb: 3, ..Default::default() };
         check_invariants(&workload::memory::history(&config, workload::memory::generate(&config)));
     }
@@ -208,9 +215,9 @@ fn tell(builder: &mut HistoryBuilder, random: &mut SplitMix64) -> bool {
         0 | 1 => builder.call(&call.expected(value)).is_ok(),
         2 => builder.call(&call.result(value)).is_ok(),
         3 => builder.instant(&call.result(value)).is_ok(),
-        4 | 5 => {
-            builder.end(process, random.pick(&[End::Ok(value), End::Ok(Value::NONE), End::Fail, End::Info])).is_ok()
-        }
+        4 | 5 => builder
+            .end(process, random.pick(&[CallEnd::Ok(value), CallEnd::Ok(Value::NONE), CallEnd::Fail, CallEnd::Info]))
+            .is_ok(),
         6 => builder.set_label(id, value).is_ok(),
         7 => builder.set_source(id, random.pick(&[Source::Init, Source::Operation(OperationId(3))])).is_ok(),
         8 => random.percent(20) && builder.set_source_label(id, value).is_ok(),

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use history::{History, Method, Object, Operation, OperationId, Value};
 use model::Evidence;
 use report::story::{CellKind, Contradiction, EdgeKind, ShownOrder, StoryEdge, StoryNode, Witness};
-use report::{Depth, Graph, Story};
+use report::{Depth, Story, StoryGraph};
 use seriatim::{Model, Options, Verdict, check, shrink};
 use workload::random::SplitMix64;
 use workload::small::{add_finals, c11_executions, cases, executions, to_history, with_few_values};
@@ -137,7 +137,7 @@ fn drawn(history: &History, story: &Story) {
         }
     }
     if story.witness.is_none() {
-        let graph = Graph::new(story, "a violation");
+        let graph = StoryGraph::new(story, "a violation");
         let labels = story.parts.last().map_or(0, |part| part.circle.len());
         let svg = graph.to_svg();
         assert!(svg.matches("class=\"st-edge\"").count() >= 2 * labels, "{svg}");
@@ -308,9 +308,9 @@ fn of_transactions() {
 /// Each anomaly has its name in the heading.
 #[test]
 fn of_anomalies() {
-    use workload::transactions::{Anomaly, TransactionConfig, history};
+    use workload::transactions::{InjectedAnomaly, TransactionConfig, history};
     let mut seen = Seen::default();
-    for anomaly in Anomaly::ALL {
+    for anomaly in InjectedAnomaly::ALL {
         for lists in [false, true] {
             let config = TransactionConfig {
                 operations: 12,

@@ -8,14 +8,14 @@ use bytes::Bytes;
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::reader::{ChunkReader, Length};
 
-use super::super::Watch;
+use super::super::BytesRead;
 
 /// A file, or bytes in memory. Whoever `watches` is told how many bytes are read.
 #[derive(Clone)]
 pub(in super::super) struct Chunks {
     content: Arc<Content>,
     length: u64,
-    watch: Option<Watch>,
+    watch: Option<BytesRead>,
 }
 
 enum Content {
@@ -24,7 +24,7 @@ enum Content {
 }
 
 impl Chunks {
-    pub fn of_file(file: File, watch: Option<Watch>) -> io::Result<Self> {
+    pub fn of_file(file: File, watch: Option<BytesRead>) -> io::Result<Self> {
         let length = file.metadata()?.len();
         Ok(Self { content: Arc::new(Content::File(Mutex::new(file))), length, watch })
     }

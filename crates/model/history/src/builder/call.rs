@@ -80,7 +80,7 @@ impl Call {
 
 /// How a called operation ends.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum CallEnd {
     /// It returns this value; [`Value::NONE`] if it returns nothing, or the value is not known.
     Ok(Value),
     /// It did not happen.

@@ -1,6 +1,6 @@
 //! Plays the events of a history into a new history.
 
-use super::{BuildError, Call, End, HistoryBuilder};
+use super::{BuildError, Call, CallEnd, HistoryBuilder};
 use crate::events::HistoryEvent;
 use crate::history::{History, Open, Operation, OperationId, Outcome, Source};
 use crate::object::Method;
@@ -81,9 +81,9 @@ impl<'h> Replay<'h> {
                     return Err(BuildError::NotOpen { process: self.history.process_name(operation.process) });
                 }
                 let end = match operation.outcome {
-                    Outcome::Ok => End::Ok(operation.result),
-                    Outcome::Fail => End::Fail,
-                    Outcome::Instant | Outcome::Info | Outcome::Pending => End::Info,
+                    Outcome::Ok => CallEnd::Ok(operation.result),
+                    Outcome::Fail => CallEnd::Fail,
+                    Outcome::Instant | Outcome::Info | Outcome::Pending => CallEnd::Info,
                 };
                 let new = self.builder.end(operation.process, end)?;
                 self.put_times(id, new, &[1]);

@@ -24,11 +24,11 @@ fn a_process_has_one_operation_open() {
     let second = builder.call(&read(b)).unwrap();
     let error = builder.call(&read(b)).unwrap_err();
     assert_eq!(error.to_string(), "process b calls again before its operation 2 returned");
-    assert_eq!(builder.end(a, End::Ok(Value::ZERO)), Ok(first));
-    assert_eq!(builder.end(a, End::Fail), Err(BuildError::NotOpen { process: "a".to_owned() }));
-    assert_eq!(builder.end(b, End::Info), Ok(second));
+    assert_eq!(builder.end(a, CallEnd::Ok(Value::ZERO)), Ok(first));
+    assert_eq!(builder.end(a, CallEnd::Fail), Err(BuildError::NotOpen { process: "a".to_owned() }));
+    assert_eq!(builder.end(b, CallEnd::Info), Ok(second));
     let ended = BuildError::EndedUnknown { process: "b".to_owned(), operation: Which { id: second, line: 0 } };
-    assert_eq!(builder.end(b, End::Fail), Err(ended));
+    assert_eq!(builder.end(b, CallEnd::Fail), Err(ended));
     let history = builder.finish().unwrap();
     assert_eq!(history.moments(), [[0, 2], [1, History::NEVER]]);
 }
@@ -40,7 +40,7 @@ fn an_instant_before_the_first_call_has_a_moment() {
     builder.instant(&read(b)).unwrap();
     builder.call(&read(a)).unwrap();
     builder.instant(&read(b)).unwrap();
-    builder.end(a, End::Fail).unwrap();
+    builder.end(a, CallEnd::Fail).unwrap();
     assert_eq!(builder.finish().unwrap().moments(), [[0; 2], [1; 2], [2, 4], [3; 2]]);
 }
 
@@ -49,12 +49,12 @@ fn another_process_goes_on_for_one_that_crashed() {
     let (mut builder, a, _) = register();
     for _ in 0..3 {
         builder.call(&read(a)).unwrap();
-        builder.end(a, End::Info).unwrap();
+        builder.end(a, CallEnd::Info).unwrap();
     }
     let last = builder.call(&read(a)).unwrap();
     let named = builder.process("a");
     assert_eq!(builder.operation(last).process, named);
-    assert_eq!(builder.end(a, End::Ok(Value::ZERO)), Ok(last));
+    assert_eq!(builder.end(a, CallEnd::Ok(Value::ZERO)), Ok(last));
     let history = builder.finish().unwrap();
     let names = history.operations().iter().map(|operation| history.process_name(operation.process));
     assert_eq!(names.collect::<Vec<_>>(), ["a", "a'", "a''", "a'''"]);
@@ -66,7 +66,7 @@ fn what_is_of_another_builder_is_refused() {
     let id = builder.instant(&read(a)).unwrap();
     let word = Value::word(99);
     assert_eq!(builder.call(&read(ProcessId(2))), Err(BuildError::UnknownProcess(ProcessId(2))));
-    assert_eq!(builder.end(ProcessId(2), End::Fail), Err(BuildError::UnknownProcess(ProcessId(2))));
+    assert_eq!(builder.end(ProcessId(2), CallEnd::Fail), Err(BuildError::UnknownProcess(ProcessId(2))));
     assert_eq!(builder.call(&read(a).key(KeyId(0))), Err(BuildError::UnknownKey(KeyId(0))));
     assert_eq!(builder.set_init(KeyId(0), Value::ZERO), Err(BuildError::UnknownKey(KeyId(0))));
     for call in [read(a).argument(word), read(a).result(word), read(a).expected(word)] {
@@ -98,7 +98,7 @@ fn a_call_does_not_say_what_it_returns() {
     let not_returned = Err(BuildError::NotReturned(Which { id: open, line: 0 }));
     assert_eq!(builder.set_result(open, Value::ZERO), not_returned);
     assert_eq!(builder.set_failed(open), not_returned);
-    builder.end(a, End::Ok(Value::ZERO)).unwrap();
+    builder.end(a, CallEnd::Ok(Value::ZERO)).unwrap();
     builder.set_failed(open).unwrap();
     assert_eq!(builder.set_result(open, Value::ZERO), not_returned);
     assert_eq!(builder.operation(open).result, Value::NONE);
@@ -110,8 +110,8 @@ fn there_is_an_end_of_events() {
     builder.call(&read(a)).unwrap();
     builder.events = MOST_EVENTS - 1;
     builder.call(&read(b)).unwrap();
-    assert_eq!(builder.end(a, End::Fail), Err(BuildError::TooManyEvents));
-    assert_eq!(builder.end(b, End::Ok(Value::ZERO)), Err(BuildError::TooManyEvents));
+    assert_eq!(builder.end(a, CallEnd::Fail), Err(BuildError::TooManyEvents));
+    assert_eq!(builder.end(b, CallEnd::Ok(Value::ZERO)), Err(BuildError::TooManyEvents));
     assert_eq!(builder.open(a), Some(OperationId(0)));
 }
 
@@ -156,10 +156,10 @@ fn a_history_that_is_opened_again_goes_on() {
     let (mut builder, a, b) = register();
     builder.call(&read(a)).unwrap();
     builder.call(&read(b)).unwrap();
-    builder.end(a, End::Info).unwrap();
+    builder.end(a, CallEnd::Info).unwrap();
     let mut builder = HistoryBuilder::from(builder.finish().unwrap());
     assert!(matches!(builder.call(&read(b)), Err(BuildError::CallsAgain { .. })));
-    builder.end(b, End::Ok(Value::ZERO)).unwrap();
+    builder.end(b, CallEnd::Ok(Value::ZERO)).unwrap();
     let next = builder.call(&read(a)).unwrap();
     assert_ne!(builder.operation(next).process, a);
     let history = builder.finish().unwrap();

@@ -8,51 +8,53 @@ use history::{History, Method, Object, OperationId, Value};
 use super::again;
 use super::claim;
 use super::run::{State, priority, text};
-use crate::replay::{Cell, Change, Piece, Possible, ReplayAction, ReplayStep};
+use crate::replay::{Cell, Piece, Possible, ReplayAction, ReplayStep, StateChange};
 use model::object::Linearization;
 
 impl State {
     /// What an operation changes in this state, if it changes something.
-    fn change(&self, history: &History, id: OperationId) -> Option<Change> {
+    fn change(&self, history: &History, id: OperationId) -> Option<StateChange> {
         let operation = history.operation(id);
         let argument = Piece::Value(operation.argument);
         let number = || priority(history, operation.argument);
-        let held = |count: u64| Some(Change::Set(Piece::Number(i128::from(count))));
+        let held = |count: u64| Some(StateChange::Set(Piece::Number(i128::from(count))));
         match (self, operation.method) {
-            (Self::Register(_), Method::Write | Method::Rmw) => Some(Change::Set(argument)),
+            (Self::Register(_), Method::Write | Method::Rmw) => Some(StateChange::Set(argument)),
             (Self::Register(cell), Method::Cas) => {
                 let succeeds = history.expected(id).is_some_and(|expected| expected.bits() == *cell);
-                succeeds.then_some(Change::Set(argument))
+                succeeds.then_some(StateChange::Set(argument))
             }
-            (Self::Queue(_), Method::Enqueue) | (Self::Stack(_), Method::Push) => Some(Change::Append(argument)),
-            (Self::Queue(items), Method::Dequeue) => (!items.is_empty()).then_some(Change::RemoveFirst),
-            (Self::Stack(items), Method::Pop) => (!items.is_empty()).then_some(Change::RemoveLast),
-            (Self::PriorityQueue(_), Method::Insert) => number().map(Piece::Number).map(Change::Insert),
+            (Self::Queue(_), Method::Enqueue) | (Self::Stack(_), Method::Push) => Some(StateChange::Append(argument)),
+            (Self::Queue(items), Method::Dequeue) => (!items.is_empty()).then_some(StateChange::RemoveFirst),
+            (Self::Stack(items), Method::Pop) => (!items.is_empty()).then_some(StateChange::RemoveLast),
+            (Self::PriorityQueue(_), Method::Insert) => number().map(Piece::Number).map(StateChange::Insert),
             (Self::PriorityQueue(items), Method::DeleteMax) => {
-                items.last_key_value().map(|(&largest, _)| Change::Delete(Piece::Number(largest)))
+                items.last_key_value().map(|(&largest, _)| StateChange::Delete(Piece::Number(largest)))
             }
-            (Self::Element(is_in), Method::Add) => (!is_in).then_some(Change::Insert(argument)),
-            (Self::Element(is_in), Method::Remove) => is_in.then_some(Change::Delete(argument)),
+            (Self::Element(is_in), Method::Add) => (!is_in).then_some(StateChange::Insert(argument)),
+            (Self::Element(is_in), Method::Remove) => is_in.then_some(StateChange::Delete(argument)),
             (Self::Whole(set), Method::Add) => {
-                (!set.contains(&operation.argument.bits())).then_some(Change::Insert(argument))
+                (!set.contains(&operation.argument.bits())).then_some(StateChange::Insert(argument))
             }
             (Self::Whole(set), Method::Remove) => {
-                set.contains(&operation.argument.bits()).then_some(Change::Delete(argument))
+                set.contains(&operation.argument.bits()).then_some(StateChange::Delete(argument))
             }
-            (Self::Copies(copies), Method::Remove) => (*copies > 0).then_some(Change::Delete(argument)),
+            (Self::Copies(copies), Method::Remove) => (*copies > 0).then_some(StateChange::Delete(argument)),
             (Self::Held(count), Method::Lock | Method::Acquire) => held(count + 1),
             (Self::Held(0), Method::TryLock) => held(1),
             (Self::Held(count), Method::Unlock | Method::Release) => held(count.saturating_sub(1)),
-            (Self::Copies(_), Method::Add) | (Self::Tags(_), Method::AcquireAs) => Some(Change::Insert(argument)),
-            (Self::Tags(_), Method::ReleaseAs) => Some(Change::Delete(argument)),
+            (Self::Copies(_), Method::Add) | (Self::Tags(_), Method::AcquireAs) => Some(StateChange::Insert(argument)),
+            (Self::Tags(_), Method::ReleaseAs) => Some(StateChange::Delete(argument)),
             (Self::Number(sum), Method::Increase) => {
-                number().and_then(|more| sum.checked_add(more)).map(Piece::Number).map(Change::Set)
+                number().and_then(|more| sum.checked_add(more)).map(Piece::Number).map(StateChange::Set)
             }
             (Self::Number(largest), Method::WriteMax) => {
-                number().filter(|number| number > largest).map(Piece::Number).map(Change::Set)
+                number().filter(|number| number > largest).map(Piece::Number).map(StateChange::Set)
             }
-            (Self::Text(_), Method::Put) => Some(Change::Set(Piece::Text(text(history, operation.argument)))),
-            (Self::Text(_), Method::Append) => Some(Change::Append(Piece::Text(text(history, operation.argument)))),
+            (Self::Text(_), Method::Put) => Some(StateChange::Set(Piece::Text(text(history, operation.argument)))),
+            (Self::Text(_), Method::Append) => {
+                Some(StateChange::Append(Piece::Text(text(history, operation.argument))))
+            }
             _ => None,
         }
     }

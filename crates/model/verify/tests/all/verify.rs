@@ -4,7 +4,7 @@ use crate::common;
 use common::*;
 use history::{OperationId, ViewError};
 use model::object::{Core, Linearization};
-use model::{Certificate, Decision, Evidence, Model, Verdict, digest};
+use model::{Certificate, Decided, Evidence, Model, Verdict, digest};
 use verify::{Refusal, verify};
 
 const CONSISTENT: &str = "[0] w x 1\n[1] r x 1\n";
@@ -212,12 +212,12 @@ fn a_certificate_of_a_decision() {
     let history = parse(CONSISTENT);
     let evidence = Evidence::Interleaving(ids(&[0, 1]));
     let decision =
-        Decision { verdict: Verdict::Consistent, strategy: "test", reason: None, evidence: Some(evidence.clone()) };
+        Decided { verdict: Verdict::Consistent, strategy: "test", reason: None, evidence: Some(evidence.clone()) };
     let made = Certificate::new(3, &history, Model::Sc, &decision).unwrap();
     let expected = certificate(&history, Model::Sc, Verdict::Consistent, &evidence);
     assert_eq!(made, Certificate { history: 3, ..expected });
-    let unknown = Decision { verdict: Verdict::Unknown, ..decision.clone() };
+    let unknown = Decided { verdict: Verdict::Unknown, ..decision.clone() };
     assert_eq!(Certificate::new(0, &history, Model::Sc, &unknown), None);
-    let unasked = Decision { evidence: None, ..decision };
+    let unasked = Decided { evidence: None, ..decision };
     assert_eq!(Certificate::new(0, &history, Model::Sc, &unasked), None);
 }

@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 
 use compiled::{Compiled, ProgramVerdict, Selection, Setup, explore};
-use explore::{Model, Strategy};
+use explore::{Model, RandomStrategy};
 
 use crate::own::{START, compiled, threads};
 
@@ -22,7 +22,7 @@ fn finding(code: &str, setup: &Setup) -> Option<&'static str> {
     let found = explore(&program, setup).unwrap();
     let kind = found.finding.as_ref().map(|finding| finding.kind.name());
     assert!(kind.is_some() || found.is_complete, "{found:#?}");
-    let mode = Selection::Random { strategy: Strategy::Uniform, seeds: 0..2000 };
+    let mode = Selection::Random { strategy: RandomStrategy::Uniform, seeds: 0..2000 };
     let random = explore(&program, &Setup { mode, ..setup.clone() }).unwrap();
     assert_eq!(random.finding.map(|finding| finding.kind.name()), kind, "at random");
     if let Some(token) = found.token {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use compiled::{Compiled, ProgramVerdict, Selection, Setup, explore};
-use explore::{Model, Strategy};
+use explore::{Model, RandomStrategy};
 
 /// A program in C, compiled with these flags. None if there is no compiler.
 pub(crate) fn compiled(name: &str, code: &str, flags: &[&str]) -> Option<Compiled> {
@@ -59,7 +59,7 @@ fn expect(kind: &str, code: &str) {
     let again = explore(&program, &Setup { mode: Selection::Replay(token), ..setup() }).unwrap();
     let found = again.finding.unwrap_or_else(|| panic!("not repeated"));
     assert_eq!((found.kind, &found.places), (finding.kind, &finding.places));
-    let random = Selection::Random { strategy: Strategy::Uniform, seeds: 0..1000 };
+    let random = Selection::Random { strategy: RandomStrategy::Uniform, seeds: 0..1000 };
     let random = explore(&program, &Setup { mode: random, ..setup() }).unwrap();
     assert_eq!(random.finding.map(|finding| finding.kind), Some(finding.kind));
     assert!(random.seed.is_some());

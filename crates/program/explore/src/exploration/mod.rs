@@ -31,7 +31,7 @@ use level::{Frame, Level};
 use revisits::{Part, find_revisits};
 
 pub(crate) use nexts::Nexts;
-pub use run::{Counts, Ending, Run};
+pub use run::{Counts, ExplorationEnding, Run};
 
 /// What became of the attempt to add an event.
 enum Forward {
@@ -305,7 +305,7 @@ impl<P: Program> Exploration<P> {
         })
     }
 
-    fn ending(&mut self) -> Ending {
+    fn ending(&mut self) -> ExplorationEnding {
         let Self { levels, program, depth, .. } = self;
         let Level { graph, list, nexts, .. } = &mut levels[*depth - 1];
         let threads = 0..graph.thread_count();
@@ -313,7 +313,7 @@ impl<P: Program> Exploration<P> {
         for thread in threads.clone() {
             match *nexts.of(program, graph, thread) {
                 Next::Finished => {}
-                Next::Failed => return Ending::Failed,
+                Next::Failed => return ExplorationEnding::Failed,
                 Next::Bounded => is_bounded = true,
                 Next::Stopped => {
                     is_stopped |= !graph.is_waiting(thread);
@@ -325,10 +325,10 @@ impl<P: Program> Exploration<P> {
             }
         }
         if is_bounded {
-            return Ending::Bounded;
+            return ExplorationEnding::Bounded;
         }
         if is_complete {
-            return Ending::Complete;
+            return ExplorationEnding::Complete;
         }
         let may_go_on = threads.into_iter().any(|thread| {
             if let Next::Spins(steps) = *nexts.of(program, graph, thread) {
@@ -351,9 +351,9 @@ impl<P: Program> Exploration<P> {
             answer
         });
         if may_go_on && program.asks_for_liveness() && !is_stopped && hangs(program, graph, nexts) {
-            return Ending::Deadlock;
+            return ExplorationEnding::Deadlock;
         }
-        if may_go_on || is_stopped { Ending::Blocked } else { Ending::Deadlock }
+        if may_go_on || is_stopped { ExplorationEnding::Blocked } else { ExplorationEnding::Deadlock }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::program::{Program, Value};
 
 /// How a run of the program ended.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Ending {
+pub enum ExplorationEnding {
     /// Every thread has finished.
     Complete,
     /// Some thread cannot go on, but a value that it waits for could be read, in this execution or in another one that
@@ -40,16 +40,16 @@ pub struct Counts {
 }
 
 impl Counts {
-    pub(crate) fn count(&mut self, ending: Ending, graph: &Graph) {
+    pub(crate) fn count(&mut self, ending: ExplorationEnding, graph: &Graph) {
         match ending {
-            Ending::Complete => {
+            ExplorationEnding::Complete => {
                 self.executions += 1;
                 self.races += u64::from(graph.race().is_some());
             }
-            Ending::Blocked => self.blocked += 1,
-            Ending::Deadlock => (self.blocked, self.deadlocks) = (self.blocked + 1, self.deadlocks + 1),
-            Ending::Failed => self.failed += 1,
-            Ending::Bounded => self.bounded += 1,
+            ExplorationEnding::Blocked => self.blocked += 1,
+            ExplorationEnding::Deadlock => (self.blocked, self.deadlocks) = (self.blocked + 1, self.deadlocks + 1),
+            ExplorationEnding::Failed => self.failed += 1,
+            ExplorationEnding::Bounded => self.bounded += 1,
         }
     }
 }
@@ -71,11 +71,11 @@ impl AddAssign for Counts {
 pub struct Run<'a, P> {
     graph: &'a mut Graph,
     program: &'a mut P,
-    ending: Ending,
+    ending: ExplorationEnding,
 }
 
 impl<'a, P: Program> Run<'a, P> {
-    pub(crate) fn new(graph: &'a mut Graph, program: &'a mut P, ending: Ending) -> Self {
+    pub(crate) fn new(graph: &'a mut Graph, program: &'a mut P, ending: ExplorationEnding) -> Self {
         Self { graph, program, ending }
     }
 
@@ -95,7 +95,7 @@ impl<'a, P: Program> Run<'a, P> {
     }
 
     /// How the execution ended.
-    pub fn ending(&self) -> Ending {
+    pub fn ending(&self) -> ExplorationEnding {
         self.ending
     }
 

@@ -11,11 +11,11 @@ use std::ops::ControlFlow;
 use super::machine::Machine;
 use super::states::Clock;
 use super::{Limits, Test};
-use crate::exploration::{Ending, Exploration};
+use crate::exploration::{Exploration, ExplorationEnding};
 use crate::graph::{Event, Graph};
 use crate::model::Model;
 use crate::program::{Await, Comparison, Program, Value};
-use crate::trace::Words;
+use crate::trace::TraceWords;
 
 /// An execution that does not end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +34,8 @@ impl Test {
         let mut clock = Clock::new(limits);
         let mut found = None;
         let _ = exploration.run(|run| {
-            let is_endless = run.ending() == Ending::Deadlock || !is_deadlock && run.ending() == Ending::Bounded;
+            let is_endless = run.ending() == ExplorationEnding::Deadlock
+                || !is_deadlock && run.ending() == ExplorationEnding::Bounded;
             let (machine, graph) = run.parts();
             found = is_endless.then(|| self.told(machine, graph));
             if is_endless || clock.is_late() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -48,7 +49,7 @@ impl Test {
 
     /// What becomes of a thread.
     fn fate(&self, machine: &mut Machine<'_>, graph: &Graph, thread: u32) -> String {
-        let words = Words {
+        let words = TraceWords {
             name: &|location| self.location_name(location),
             value: &|_, value| value.to_string(),
             choice: &|_, _, value| (if value == 1 { "fails without a reason" } else { "does not fail" }).to_owned(),

@@ -52,7 +52,7 @@ use crate::exploration::Counts;
 use crate::model::Model;
 use crate::parallel::explore;
 use crate::program::{Integer, Order, Value};
-use crate::random::{Sampler, Strategy};
+use crate::random::{RandomStrategy, Sampler};
 use condition::{Proposition, Shown};
 use lexer::{Lexer, error};
 use machine::{Bounds, Instruction, Machine, Thread};
@@ -233,7 +233,7 @@ pub struct Test {
 
 /// Why a test cannot be explored under a model.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
-pub enum Misfit {
+pub enum LitmusMisfit {
     /// The model has no sequentially consistent accesses.
     #[error("{0} has no sequentially consistent accesses or fences")]
     Sequential(Model),
@@ -270,7 +270,7 @@ impl Default for Limits {
 
 /// A final state, and in how many classes the program may end with it.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct LitmusOutcome {
     /// The values of the [observed](Test::observed) variables.
     pub state: Vec<Value>,
     /// How many classes have it.
@@ -289,7 +289,7 @@ pub struct Report {
     /// How many executions there are of each kind.
     pub counts: Counts,
     /// The final states, in the order of their values.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<LitmusOutcome>,
     /// Whether every execution was seen: no thread had too many steps, and the time was enough.
     pub is_complete: bool,
     /// Whether a weak compare-exchange could have failed without a reason once more than [it
@@ -460,7 +460,7 @@ impl Test {
     }
 
     /// Explores the test under a model.
-    pub fn explore(&self, model: Model, limits: Limits) -> Result<Report, Misfit> {
+    pub fn explore(&self, model: Model, limits: Limits) -> Result<Report, LitmusMisfit> {
         self.fits(model)?;
         let machine = self.machine(limits, true);
         let listener = || (States::new(limits), Clock::new(limits));
@@ -487,9 +487,9 @@ impl Test {
         &self,
         model: Model,
         limits: Limits,
-        strategy: Strategy,
+        strategy: RandomStrategy,
         seeds: impl IntoIterator<Item = u64>,
-    ) -> Result<Report, Misfit> {
+    ) -> Result<Report, LitmusMisfit> {
         self.fits(model)?;
         let machine = self.machine(limits, false);
         let mut sampler = Sampler::new(machine, model, strategy);
@@ -524,7 +524,7 @@ impl Test {
     fn report(&self, states: States, counts: Counts, is_complete: bool) -> Report {
         let outcome = |(state, Seen { count, seed, witness }): (Vec<Value>, Seen)| {
             let is_positive = self.proposition.holds(&state);
-            Outcome { state, count, is_positive, seed, witness }
+            LitmusOutcome { state, count, is_positive, seed, witness }
         };
         let States { by_value, could_fail_more, .. } = states;
         let outcomes = by_value.into_iter().map(outcome).collect();
@@ -533,10 +533,10 @@ impl Test {
     }
 
     /// Whether the model has a meaning for the test.
-    pub fn fits(&self, model: Model) -> Result<(), Misfit> {
+    pub fn fits(&self, model: Model) -> Result<(), LitmusMisfit> {
         if self.architecture != Architecture::C {
             let is_machine = matches!(model, Model::Sc | Model::Tso);
-            return if is_machine { Ok(()) } else { Err(Misfit::Machine(model)) };
+            return if is_machine { Ok(()) } else { Err(LitmusMisfit::Machine(model)) };
         }
         let is_sequential = |instruction: &Instruction| match *instruction {
             Instruction::Read { order, .. } | Instruction::Write { order, .. } | Instruction::Fence(order) => {
@@ -546,7 +546,7 @@ impl Test {
             _ => false,
         };
         if model.refuses_sequential() && self.threads.iter().any(|thread| thread.code.iter().any(is_sequential)) {
-            return Err(Misfit::Sequential(model));
+            return Err(LitmusMisfit::Sequential(model));
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use history::History;
 
 use super::machine::Machine;
 use super::{Limits, Test};
-use crate::exploration::{Ending, Run};
+use crate::exploration::{ExplorationEnding, Run};
 use crate::program::Value;
 
 /// What was seen of a final state: how many executions may end with it, and the first of them.
@@ -37,11 +37,11 @@ impl States {
     /// Adds the states with which an execution may end.
     pub(super) fn add(&mut self, test: &Test, run: &mut Run<'_, Machine<'_>>, seed: Option<u64>) {
         self.could_fail_more |= run.program().has_denied();
-        if run.ending() == Ending::Bounded && self.goes_round && self.by_value.is_empty() {
+        if run.ending() == ExplorationEnding::Bounded && self.goes_round && self.by_value.is_empty() {
             let (machine, graph) = run.parts();
             self.goes_round = machine.goes_round(graph);
         }
-        if run.ending() != Ending::Complete {
+        if run.ending() != ExplorationEnding::Complete {
             return;
         }
         let mut state: Vec<Value> = Vec::with_capacity(test.observed.len());

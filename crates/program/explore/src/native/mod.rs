@@ -41,11 +41,11 @@ use std::panic::Location;
 use std::rc::Rc;
 use std::time::Instant;
 
-use crate::exploration::{Counts, Ending, Exploration};
+use crate::exploration::{Counts, Exploration, ExplorationEnding};
 use crate::graph::Graph;
 use crate::model::Model;
 use crate::program::Step;
-use crate::random::{Sampler, Strategy};
+use crate::random::{RandomStrategy, Sampler};
 use crate::trace::{Taken, Trace, read_token};
 use place::Kind;
 use replay::{Lessons, Native};
@@ -287,7 +287,11 @@ impl Builder {
     }
 
     /// The same, with one more question for each execution.
-    fn explore(&self, code: &Rc<dyn Fn()>, ask: &mut dyn FnMut(&Graph, Ending) -> Option<Finding>) -> Verdict {
+    fn explore(
+        &self,
+        code: &Rc<dyn Fn()>,
+        ask: &mut dyn FnMut(&Graph, ExplorationEnding) -> Option<Finding>,
+    ) -> Verdict {
         let mut lessons = Lessons::default();
         loop {
             let mut exploration =
@@ -326,7 +330,7 @@ impl Builder {
     ///
     /// ```
     /// use explore::sync::atomic::{AtomicBool, Ordering};
-    /// use explore::{Builder, Strategy, thread};
+    /// use explore::{Builder, RandomStrategy, thread};
     ///
     /// let broken = || {
     ///     let flag = explore::sync::Arc::new(AtomicBool::new(false));
@@ -334,21 +338,26 @@ impl Builder {
     ///     thread::spawn(move || other.store(true, Ordering::Relaxed));
     ///     assert!(!flag.load(Ordering::Relaxed));
     /// };
-    /// let verdict = Builder::new().sample(Strategy::Uniform, 0..100, broken);
+    /// let verdict = Builder::new().sample(RandomStrategy::Uniform, 0..100, broken);
     /// let seed = verdict.seed.unwrap();
     /// // The seed shows the finding again.
-    /// assert!(Builder::new().sample(Strategy::Uniform, [seed], broken).finding.is_some());
+    /// assert!(Builder::new().sample(RandomStrategy::Uniform, [seed], broken).finding.is_some());
     /// ```
     pub fn sample(
         &self,
-        strategy: Strategy,
+        strategy: RandomStrategy,
         seeds: impl IntoIterator<Item = u64>,
         code: impl Fn() + 'static,
     ) -> Verdict {
         self.sample_all(strategy, &mut seeds.into_iter(), &(Rc::new(code) as Rc<dyn Fn()>))
     }
 
-    fn sample_all(&self, strategy: Strategy, seeds: &mut dyn Iterator<Item = u64>, code: &Rc<dyn Fn()>) -> Verdict {
+    fn sample_all(
+        &self,
+        strategy: RandomStrategy,
+        seeds: &mut dyn Iterator<Item = u64>,
+        code: &Rc<dyn Fn()>,
+    ) -> Verdict {
         let sampler = |lessons| Sampler::new(Native::new(self, Rc::clone(code), lessons), self.model, strategy);
         let most = self.max_executions.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
         let (mut runs, mut counts, mut omitted) = (sampler(Lessons::default()), Counts::default(), Omitted::default());
@@ -415,7 +424,7 @@ impl Builder {
         let mut lessons = Lessons::default();
         loop {
             let native = Native::new(self, Rc::clone(code), lessons);
-            let mut runs = Sampler::new(native, self.model, Strategy::Uniform);
+            let mut runs = Sampler::new(native, self.model, RandomStrategy::Uniform);
             let mut run = runs.follow(steps, strict)?;
             let ending = run.ending();
             let (native, graph) = run.parts();

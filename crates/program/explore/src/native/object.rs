@@ -15,7 +15,7 @@ use std::rc::Rc;
 use super::runtime;
 use super::sync::Arc;
 use super::{Builder, Finding, Verdict, thread};
-use crate::exploration::{Counts, Ending};
+use crate::exploration::{Counts, ExplorationEnding};
 use crate::graph::{Graph, HAPPENS};
 
 /// An object that clients call.
@@ -266,7 +266,7 @@ pub fn object<O: Object>(
         let mut refused = None;
         let verdict = builder.explore(&code, &mut |graph, ending| {
             let calls = std::mem::take(&mut *record.borrow_mut());
-            if ending == Ending::Complete {
+            if ending == ExplorationEnding::Complete {
                 let calls = Calls::new(calls, graph);
                 if !is_allowed(&calls) {
                     refused = Some(calls);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::{Builder, Verdict};
 use crate::model::Model;
-use crate::random::Strategy;
+use crate::random::RandomStrategy;
 
 /// How a test runs. `#[seriatim::test(model = "tso", max_steps = 100)]` sets these fields.
 ///
@@ -29,7 +29,7 @@ use crate::random::Strategy;
 pub struct Trial {
     /// The memory model; `c20` at first.
     pub model: &'static str,
-    /// `all` executions, or the [strategy](Strategy) of random runs: `uniform`, `pct`, `pctwm`.
+    /// `all` executions, or the [strategy](RandomStrategy) of random runs: `uniform`, `pct`, `pctwm`.
     pub mode: &'static str,
     /// The seeds of random runs; 0 to 999 at first.
     pub seeds: Range<u64>,
@@ -100,9 +100,9 @@ impl Trial {
         };
         let strategy = match self.mode {
             "all" => None,
-            "uniform" => Some(Strategy::Uniform),
-            "pct" => Some(Strategy::Pct { depth }),
-            "pctwm" => Some(Strategy::Pctwm { depth, history }),
+            "uniform" => Some(RandomStrategy::Uniform),
+            "pct" => Some(RandomStrategy::Pct { depth }),
+            "pctwm" => Some(RandomStrategy::Pctwm { depth, history }),
             other => panic!("`mode` is one of all, uniform, pct, pctwm, and not {other}"),
         };
         let verdict = match (self.replay, strategy) {

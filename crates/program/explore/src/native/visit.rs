@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 use super::replay::{Lessons, Native};
 use super::{Builder, Verdict};
-use crate::exploration::Ending;
+use crate::exploration::ExplorationEnding;
 use crate::graph::Graph;
-use crate::random::{Sampler, Strategy};
+use crate::random::{RandomStrategy, Sampler};
 
 impl Builder {
     /// Explores every execution of the code, as [`Self::check`] does, and tells the events of each and how it ended. An
@@ -28,7 +28,7 @@ impl Builder {
     /// // Two executions, each with two additions, the spawn and the begin of the thread.
     /// assert_eq!(events, [4, 4]);
     /// ```
-    pub fn visit(&self, code: impl Fn() + 'static, mut tell: impl FnMut(&Graph, Ending)) -> Verdict {
+    pub fn visit(&self, code: impl Fn() + 'static, mut tell: impl FnMut(&Graph, ExplorationEnding)) -> Verdict {
         self.explore(&(Rc::new(code) as Rc<dyn Fn()>), &mut |graph, ending| {
             tell(graph, ending);
             None
@@ -40,10 +40,10 @@ impl Builder {
     /// order in which the code ran.
     pub fn visit_sample(
         &self,
-        strategy: Strategy,
+        strategy: RandomStrategy,
         seed: u64,
         code: impl Fn() + 'static,
-        tell: impl FnOnce(&Graph, Ending),
+        tell: impl FnOnce(&Graph, ExplorationEnding),
     ) {
         let code: Rc<dyn Fn()> = Rc::new(code);
         let mut lessons = Lessons::default();

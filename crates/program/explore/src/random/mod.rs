@@ -13,7 +13,7 @@
 mod schedule;
 
 use crate::bits::nth_one;
-use crate::exploration::{Counts, Ending, Nexts, Run, admit, may_read};
+use crate::exploration::{Counts, ExplorationEnding, Nexts, Run, admit, may_read};
 use crate::graph::{Graph, INITIAL};
 use crate::model::Model;
 use crate::program::{Next, Program, Step, Value};
@@ -25,7 +25,7 @@ const LONG: usize = 2000;
 
 /// How a random run chooses.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Strategy {
+pub enum RandomStrategy {
     /// Any thread that can go on, any source: C11Tester's. In runs that are not long, a thread that does not read goes
     /// on at once.
     Uniform,
@@ -68,7 +68,7 @@ pub struct Sampler<P> {
     program: P,
     graph: Graph,
     nexts: Nexts,
-    strategy: Strategy,
+    strategy: RandomStrategy,
     counts: Counts,
     random: Random,
     /// How many steps and reads a run has, as far as one run can tell. The strategy places its changes among them.
@@ -98,7 +98,7 @@ pub struct Sampler<P> {
 
 impl<P: Program> Sampler<P> {
     /// Random executions of a program under a model.
-    pub fn new(program: P, model: Model, strategy: Strategy) -> Self {
+    pub fn new(program: P, model: Model, strategy: RandomStrategy) -> Self {
         Self {
             program,
             graph: Graph::straight(model),
@@ -139,7 +139,7 @@ impl<P: Program> Sampler<P> {
     pub fn run(&mut self, seed: u64) -> Run<'_, P> {
         if self.expected.is_none() {
             // How long runs are is found by one of them, always the same.
-            let strategy = std::mem::replace(&mut self.strategy, Strategy::Uniform);
+            let strategy = std::mem::replace(&mut self.strategy, RandomStrategy::Uniform);
             let expected = self.execute(0);
             self.strategy = strategy;
             self.expected = Some(expected);
@@ -169,7 +169,7 @@ impl<P: Program> Sampler<P> {
                 Some(_) => continue,
                 None if strict => break,
                 None => {
-                    self.strategy = Strategy::Pct { depth: 1 };
+                    self.strategy = RandomStrategy::Pct { depth: 1 };
                     self.priorities = (0..i64::from(self.graph.thread_count())).rev().collect();
                     if !std::mem::replace(&mut is_over, true) {
                         self.settle_all();
@@ -295,8 +295,8 @@ impl<P: Program> Sampler<P> {
     /// Fills the graph with an execution. The answer is how many steps and reads it has.
     fn execute(&mut self, seed: u64) -> (usize, usize) {
         self.start(seed);
-        self.graph.is_eager = self.strategy == Strategy::Uniform && !self.graph.is_straight();
-        let is_picked = self.graph.is_straight() || matches!(self.strategy, Strategy::Pctwm { .. });
+        self.graph.is_eager = self.strategy == RandomStrategy::Uniform && !self.graph.is_straight();
+        let is_picked = self.graph.is_straight() || matches!(self.strategy, RandomStrategy::Pctwm { .. });
         self.settle_all();
         let mut reads = 0;
         while let Some(thread) = self.choose(self.graph.events.len()) {
@@ -337,9 +337,9 @@ impl<P: Program> Sampler<P> {
             self.graph.admit_thread(thread);
         }
         let (depth, surprises) = match self.strategy {
-            Strategy::Uniform => (0, 0),
-            Strategy::Pct { depth } => (depth, 0),
-            Strategy::Pctwm { depth, .. } => (depth, depth),
+            RandomStrategy::Uniform => (0, 0),
+            RandomStrategy::Pct { depth } => (depth, 0),
+            RandomStrategy::Pctwm { depth, .. } => (depth, depth),
         };
         let (steps, reads) = self.expected.unwrap_or_default();
         let Self { random, changes, .. } = self;
@@ -379,7 +379,7 @@ impl<P: Program> Sampler<P> {
 
     fn pick(&mut self, thread: u32, step: Step, now: usize) -> u32 {
         let Self { random, sources, graph, surprises, .. } = self;
-        let Strategy::Pctwm { history, .. } = self.strategy else { return sources[random.below(sources.len())] };
+        let RandomStrategy::Pctwm { history, .. } = self.strategy else { return sources[random.below(sources.len())] };
         let location = step.location().map_or(0, |location| location as usize);
         let is_known = |source: u32| graph.knows(thread, location, source);
         // Events are numbered in the order in which they came, so the newest is the last.
@@ -393,13 +393,13 @@ impl<P: Program> Sampler<P> {
         sources[known]
     }
 
-    fn ending(&mut self) -> Ending {
+    fn ending(&mut self) -> ExplorationEnding {
         let Self { nexts, program, graph, .. } = self;
         let (mut is_complete, mut is_stopped, mut is_bounded) = (true, false, false);
         for thread in 0..graph.thread_count() {
             match *nexts.of(program, graph, thread) {
                 Next::Finished => {}
-                Next::Failed => return Ending::Failed,
+                Next::Failed => return ExplorationEnding::Failed,
                 Next::Bounded => is_bounded = true,
                 Next::Stopped => (is_complete, is_stopped) = (false, true),
                 // No thread of this execution.
@@ -408,10 +408,10 @@ impl<P: Program> Sampler<P> {
             }
         }
         match () {
-            () if is_bounded => Ending::Bounded,
-            () if is_complete => Ending::Complete,
-            () if is_stopped => Ending::Blocked,
-            () => Ending::Deadlock,
+            () if is_bounded => ExplorationEnding::Bounded,
+            () if is_complete => ExplorationEnding::Complete,
+            () if is_stopped => ExplorationEnding::Blocked,
+            () => ExplorationEnding::Deadlock,
         }
     }
 }

@@ -4,7 +4,7 @@
 //! only if there is another write. One that spins goes on if it can read another value, and then it does: with the same
 //! value it would go round its loop once more, which leads to nothing new.
 
-use super::{Sampler, Strategy};
+use super::{RandomStrategy, Sampler};
 use crate::exploration::{admit, may_leave_loop, may_read};
 use crate::graph::NONE;
 use crate::program::{Next, Program, Step};
@@ -191,7 +191,7 @@ impl<P: Program> Sampler<P> {
         if count == 0 {
             return None;
         }
-        if self.strategy == Strategy::Uniform {
+        if self.strategy == RandomStrategy::Uniform {
             let at = random.below(count);
             return ready.get(at).or_else(|| awake.get(at - ready.len())).copied();
         }

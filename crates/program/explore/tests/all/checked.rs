@@ -5,7 +5,7 @@ use explore::Order::{Acquire, AcquireRelease, Relaxed, Release, SequentiallyCons
 use explore::{Model, Order, Source, Step, Update};
 use history::MemoryOrder;
 use history::execution::{Execution, ExecutionBuilder, Kind};
-use memory::{Options, check};
+use memory::{MemoryOptions, check};
 use model::Verdict;
 
 use crate::common::{Class, Code, Line, Random, cases, explored, grown};
@@ -138,7 +138,7 @@ fn the_checker_agrees_on_every_class() {
         for (explored_by, checked_by) in MODELS {
             let code = if explored_by == Model::Rc20 { weakened(&code) } else { code.clone() };
             let allows = |class: &Class, steps: &[Vec<Step>]| {
-                let decision = check(checked_by, &execution(class, steps), &Options::default());
+                let decision = check(checked_by, &execution(class, steps), &MemoryOptions::default());
                 assert!(decision.verdict != Verdict::Unknown, "{checked_by}: {class:?}\n{code:#?}");
                 decision.verdict == Verdict::Consistent
             };

@@ -1,7 +1,7 @@
 //! Litmus tests of which no execution ends: they say so, and show one.
 
 use explore::litmus::{Endless, Limits, Report, Test};
-use explore::{Model, Strategy};
+use explore::{Model, RandomStrategy};
 
 fn explored(threads: &str, workers: usize) -> Report {
     let text = format!("C t\n{{}}\n{threads}");
@@ -83,7 +83,7 @@ fn what_ends_is_not_endless() {
 #[test]
 fn random_runs_tell_it_too() {
     let test = Test::parse(b"C t\n{}\nP0 (atomic_int* x) { while (1) atomic_store(x, 1); }").unwrap();
-    let report = test.sample(Model::C20, Limits::default(), Strategy::Uniform, 0..3).unwrap();
+    let report = test.sample(Model::C20, Limits::default(), RandomStrategy::Uniform, 0..3).unwrap();
     let endless = report.endless.unwrap();
     assert_eq!((&endless.threads[..], endless.is_certain), (&["P0 goes round: w.sc x 1".to_owned()][..], false));
 }

@@ -1,7 +1,7 @@
 //! The integer types of litmus tests in C: what is stored, computed and compared wraps around as their widths say.
 
 use explore::litmus::{Limits, Report, Test};
-use explore::{Model, Strategy};
+use explore::{Model, RandomStrategy};
 
 fn explored(text: &str) -> Report {
     let test = Test::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
@@ -142,7 +142,7 @@ fn arrays_runs_and_mistakes() {
                 forall (0:r=255 /\\ a[0]=255 /\\ a[1]=255 /\\ a[2]=255)";
     assert!(explored(text).is_ok());
     let test = Test::parse(text.as_bytes()).unwrap();
-    assert!(test.sample(Model::C20, Limits::default(), Strategy::Uniform, 0..5).unwrap().is_ok());
+    assert!(test.sample(Model::C20, Limits::default(), RandomStrategy::Uniform, 0..5).unwrap().is_ok());
 
     let twice = "C t\n{}\nP0 (atomic_int* x) { }\nP1 (atomic_uchar* x) { }\n";
     let error = Test::parse(twice.as_bytes()).unwrap_err();

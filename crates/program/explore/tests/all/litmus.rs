@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use explore::Model;
-use explore::litmus::{Limits, Misfit, Test};
+use explore::litmus::{Limits, LitmusMisfit, Test};
 
 /// A test in C from threads in shorthand, one a line: `Wx1` with an order writes, `Rx` reads into the next register,
 /// `Ux1` adds, `F` is a fence. Orders are `rlx`, `acq`, `rel`, `sc`.
@@ -291,13 +291,13 @@ fn x86() {
     let text = test("P0 ;\n XCHG EBX,[x] ;\n LOCK ADD [x],$3 ;\n MOV ECX,[x] ;", r"forall (0:EBX=0 /\ 0:ECX=10)");
     assert!(explored(&text, Model::Tso).is_ok());
     let test = Test::parse(text.as_bytes()).unwrap();
-    assert_eq!(test.explore(Model::C20, Limits::default()).unwrap_err(), Misfit::Machine(Model::C20));
+    assert_eq!(test.explore(Model::C20, Limits::default()).unwrap_err(), LitmusMisfit::Machine(Model::C20));
 }
 
 #[test]
 fn rc20_has_no_sequentially_consistent_accesses() {
     let test = Test::parse(shorthand(&["Wx1.sc"], "x=1").as_bytes()).unwrap();
-    assert_eq!(test.explore(Model::Rc20, Limits::default()).unwrap_err(), Misfit::Sequential(Model::Rc20));
+    assert_eq!(test.explore(Model::Rc20, Limits::default()).unwrap_err(), LitmusMisfit::Sequential(Model::Rc20));
 }
 
 #[test]

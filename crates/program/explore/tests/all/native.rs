@@ -10,7 +10,7 @@ use explore::cell::{Cell, UnsafeCell};
 use explore::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use explore::sync::atomic::{AtomicBool, AtomicI8, AtomicPtr, AtomicU8, AtomicU16, AtomicUsize, Ordering, fence};
 use explore::sync::{Arc, Mutex, RwLock};
-use explore::{Builder, Finding, Model, Strategy, Verdict, hint, thread};
+use explore::{Builder, Finding, Model, RandomStrategy, Verdict, hint, thread};
 
 fn check(code: impl Fn() + 'static) -> Verdict {
     Builder::new().check(code)
@@ -312,7 +312,8 @@ fn loops_that_give_up() {
 /// Random runs find the bugs, and the seed repeats the run.
 #[test]
 fn random_runs() {
-    let strategies = [Strategy::Uniform, Strategy::Pct { depth: 3 }, Strategy::Pctwm { depth: 2, history: 1 }];
+    let strategies =
+        [RandomStrategy::Uniform, RandomStrategy::Pct { depth: 3 }, RandomStrategy::Pctwm { depth: 2, history: 1 }];
     for strategy in strategies {
         let broken = || spinlock(2, Acquire, Relaxed);
         let verdict = Builder::new().sample(strategy, 0..1000, broken);
@@ -340,7 +341,7 @@ fn threads_that_may_not_start() {
         both.1.load(Relaxed)
     };
     assert_eq!(outcomes(Model::C20, code), BTreeSet::from([1, 5]));
-    let verdict = Builder::new().sample(Strategy::Uniform, 0..50, move || {
+    let verdict = Builder::new().sample(RandomStrategy::Uniform, 0..50, move || {
         code();
     });
     assert!(verdict.finding.is_none() && verdict.counts.executions == 50, "{verdict}");

@@ -5,7 +5,7 @@
 use explore::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use explore::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
 use explore::sync::{Arc, Mutex};
-use explore::{Builder, Finding, Strategy, hint, thread};
+use explore::{Builder, Finding, RandomStrategy, hint, thread};
 
 mod shim {
     pub use explore::{cell, hint, sync, thread};
@@ -30,7 +30,8 @@ fn bugs_are_found_by_exploration() {
 
 #[test]
 fn bugs_are_found_at_random() {
-    let strategies = [Strategy::Uniform, Strategy::Pct { depth: 3 }, Strategy::Pctwm { depth: 2, history: 2 }];
+    let strategies =
+        [RandomStrategy::Uniform, RandomStrategy::Pct { depth: 3 }, RandomStrategy::Pctwm { depth: 2, history: 2 }];
     for (name, program) in bugs::BUGS {
         for strategy in strategies {
             let verdict = Builder::new().sample(strategy, 0..20_000, move || program(false));
@@ -47,7 +48,7 @@ fn structures_are_right() {
         let verdict = Builder::new().check(program);
         assert!(verdict.finding.is_none() && verdict.is_complete, "{name}: {verdict}");
         println!("{name}: {verdict}, {} blocked", verdict.counts.blocked);
-        let verdict = Builder::new().sample(Strategy::Uniform, 0..500, program);
+        let verdict = Builder::new().sample(RandomStrategy::Uniform, 0..500, program);
         assert!(verdict.finding.is_none(), "{name}: {verdict}");
         println!("{name}: {:?}", verdict.counts);
     }

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use common::{Code, Line, Random, cases, enumerated, explored, sampled, sampled_by};
 use explore::Order::{Acquire, AcquireRelease, NonAtomic, Relaxed, Release, SequentiallyConsistent};
-use explore::{Await, Counts, Exploration, Model, Order, Sampler, Strategy, Update};
+use explore::{Await, Counts, Exploration, Model, Order, RandomStrategy, Sampler, Update};
 
 /// What a random program is made of.
 #[derive(Copy, Clone)]
@@ -155,7 +155,8 @@ fn release_acquire() {
 /// Random runs find only what brute force finds, and on small programs nearly all of it.
 #[test]
 fn random_runs() {
-    let strategies = [Strategy::Uniform, Strategy::Pct { depth: 3 }, Strategy::Pctwm { depth: 2, history: 2 }];
+    let strategies =
+        [RandomStrategy::Uniform, RandomStrategy::Pct { depth: 3 }, RandomStrategy::Pctwm { depth: 2, history: 2 }];
     let mut random = Random(12);
     let (mut all, mut seen) = (0, [0; 3]);
     for _ in 0..60 {
@@ -187,7 +188,7 @@ fn straight_runs() {
         let code = if round % 4 == 0 { spawning(&mut random, code) } else { code };
         for (at, model) in models.into_iter().enumerate() {
             let oracle = enumerated(&code, model, SMALL.locations);
-            let sampler = Sampler::new(code.clone(), model, Strategy::Uniform).straight();
+            let sampler = Sampler::new(code.clone(), model, RandomStrategy::Uniform).straight();
             let (found, _) = sampled_by(sampler, &code, 300);
             let excess = found.difference(&oracle.complete).next();
             assert_eq!(excess, None, "{model}: a class is not allowed\n{code:#?}");

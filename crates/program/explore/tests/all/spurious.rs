@@ -8,7 +8,7 @@ use explore::litmus::{Limits, Report, Test};
 use explore::sync::Arc;
 use explore::sync::atomic::AtomicU32;
 use explore::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use explore::{Builder, Finding, Model, Strategy, Verdict, hint, thread};
+use explore::{Builder, Finding, Model, RandomStrategy, Verdict, hint, thread};
 
 fn bounded(spurious_failures: u32) -> Builder {
     Builder { spurious_failures, ..Builder::new() }
@@ -30,12 +30,12 @@ fn a_weak_exchange_alone_fails_once() {
     // The token repeats it, and random runs find it, too.
     let again = Builder::new().replay(&trace.token, is_sure).unwrap();
     assert_eq!(again.finding, verdict.finding);
-    assert!(Builder::new().sample(Strategy::Uniform, 0..20, is_sure).finding.is_some());
+    assert!(Builder::new().sample(RandomStrategy::Uniform, 0..20, is_sure).finding.is_some());
 
     let off = bounded(0).check(is_sure);
     assert!(off.finding.is_none() && off.is_complete, "{off}");
     assert!(off.to_string().ends_with("weak compare-exchanges are taken as strong"), "{off}");
-    assert!(bounded(0).sample(Strategy::Uniform, 0..20, is_sure).to_string().contains("taken as strong"));
+    assert!(bounded(0).sample(RandomStrategy::Uniform, 0..20, is_sure).to_string().contains("taken as strong"));
 }
 
 /// How often the exchange of each of the threads fails before it succeeds, over all executions.
@@ -131,10 +131,10 @@ fn weak_exchanges_of_litmus_tests() {
     }
     // At random: no run is left in the middle.
     let test = Test::parse(text.as_bytes()).unwrap();
-    let report = test.sample(Model::C20, Limits::default(), Strategy::Uniform, 0..200).unwrap();
+    let report = test.sample(Model::C20, Limits::default(), RandomStrategy::Uniform, 0..200).unwrap();
     assert!(report.is_reachable() && report.counts.executions == 200, "{report:?}");
     let off = Limits { spurious_failures: 0, ..Limits::default() };
-    let report = test.sample(Model::C20, off, Strategy::Uniform, 0..200).unwrap();
+    let report = test.sample(Model::C20, off, RandomStrategy::Uniform, 0..200).unwrap();
     assert!(!report.is_reachable() && report.could_fail_more, "{report:?}");
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use explore::sync::mpsc::{self, RecvTimeoutError};
 use explore::sync::{Arc, Condvar, Mutex};
-use explore::{Builder, Finding, Strategy, Verdict, thread};
+use explore::{Builder, Finding, RandomStrategy, Verdict, thread};
 
 const LONG: Duration = Duration::from_secs(1);
 
@@ -18,7 +18,7 @@ fn bounded(spurious_wakes: u32, timeouts: u32) -> Builder {
 /// Every execution, and random ones, which say the same. The token repeats what was found.
 fn both(builder: &Builder, code: impl Fn() + Clone + 'static) -> Verdict {
     let verdict = builder.check(code.clone());
-    let random = builder.sample(Strategy::Uniform, 0..500, code.clone());
+    let random = builder.sample(RandomStrategy::Uniform, 0..500, code.clone());
     let kind = |verdict: &Verdict| verdict.finding.as_ref().map(std::mem::discriminant);
     assert_eq!(kind(&verdict), kind(&random), "{verdict} {random}");
     if let Some(trace) = &verdict.trace {

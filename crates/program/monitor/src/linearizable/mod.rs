@@ -5,7 +5,7 @@
 //! SATURATE is an algorithm of MR (Emmi, Enea, Hamza: Monitoring Refinement via Symbolic Reasoning, PLDI 2015). It
 //! infers orders by unit propagation.
 //!
-//! | object | exact ([`Algorithm::Fast`]) | search ([`Algorithm::Search`]) | SATURATE ([`Algorithm::Saturate`]) |
+//! | object | exact ([`OnlineAlgorithm::Fast`]) | search | SATURATE |
 //! | --- | --- | --- | --- |
 //! | queue | [`queue`] | exact up to a limit | sound |
 //! | register, read and written | [`register`] | exact up to a limit | sound |
@@ -39,7 +39,7 @@ mod register;
 mod saturate;
 mod search;
 
-use history::event::{Action, Event};
+use history::event::{Action, ProcessEvent};
 use history::{KeyId, Method, Object, OperationId, Value};
 use model::Evidence;
 use model::object::Core;
@@ -69,7 +69,7 @@ pub const TOO_MANY: &str = "too many operations overlap, and too much can have h
 /// The monitor to use.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub enum Algorithm {
+pub enum OnlineAlgorithm {
     /// The exact monitor if the object has one, else the search.
     #[default]
     Auto,
@@ -178,26 +178,26 @@ struct ObjectPart {
 /// The monitor of linearizability, for objects of one kind. See the [module](self).
 ///
 /// ```
-/// use history::event::{Action, Event};
+/// use history::event::{Action, ProcessEvent};
 /// use history::{KeyId, Method, Object, Value};
-/// use monitor::linearizable::Algorithm;
+/// use monitor::linearizable::OnlineAlgorithm;
 /// use monitor::{Linearizable, Monitor};
 ///
 /// let call = |method, argument| Action::Call { key: KeyId::NONE, method, argument, expected: Value::NONE };
-/// let mut monitor = Linearizable::new(Object::Queue, Algorithm::Auto)?;
+/// let mut monitor = Linearizable::new(Object::Queue, OnlineAlgorithm::Auto)?;
 /// let enqueue = call(Method::Enqueue, Value::small(1));
 /// for action in [enqueue, Action::Return(Value::NONE), call(Method::Dequeue, Value::NONE)] {
-///     monitor.push(Event { process: 0, action })?;
+///     monitor.push(ProcessEvent { process: 0, action })?;
 /// }
 /// // The queue holds a value, but the removal says that it is empty.
-/// let empty = monitor.push(Event { process: 0, action: Action::Return(Value::EMPTY) });
+/// let empty = monitor.push(ProcessEvent { process: 0, action: Action::Return(Value::EMPTY) });
 /// assert_eq!(empty.unwrap_err().event, 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Linearizable {
     object: Object,
-    algorithm: Algorithm,
+    algorithm: OnlineAlgorithm,
     capacity: u64,
     initial: Value,
     initials: FxHashMap<KeyId, Value>,
@@ -223,20 +223,20 @@ pub struct NoMonitor {
 
 impl Linearizable {
     /// A monitor of objects in their initial states.
-    pub fn new(object: Object, algorithm: Algorithm) -> Result<Self, NoMonitor> {
+    pub fn new(object: Object, algorithm: OnlineAlgorithm) -> Result<Self, NoMonitor> {
         let has_exact = Engine::exact(object, 1, Value::ZERO).is_some();
         let algorithm = match algorithm {
-            Algorithm::Auto if has_exact => Algorithm::Fast,
-            Algorithm::Auto => Algorithm::Search,
+            OnlineAlgorithm::Auto if has_exact => OnlineAlgorithm::Fast,
+            OnlineAlgorithm::Auto => OnlineAlgorithm::Search,
             algorithm => algorithm,
         };
-        if algorithm == Algorithm::Fast && !has_exact {
+        if algorithm == OnlineAlgorithm::Fast && !has_exact {
             return Err(NoMonitor { object, algorithm: "exact" });
         }
-        if algorithm == Algorithm::Saturate && Engine::saturate(object, 1, Value::ZERO).is_none() {
+        if algorithm == OnlineAlgorithm::Saturate && Engine::saturate(object, 1, Value::ZERO).is_none() {
             return Err(NoMonitor { object, algorithm: "SATURATE" });
         }
-        if algorithm == Algorithm::Search && Engine::search(object, 1, Value::ZERO).is_none() {
+        if algorithm == OnlineAlgorithm::Search && Engine::search(object, 1, Value::ZERO).is_none() {
             return Err(NoMonitor { object, algorithm: "online" });
         }
         Ok(Self {
@@ -278,7 +278,7 @@ impl Linearizable {
 
     /// Whether silence is proof so far. If not, the monitor may have missed violations.
     pub fn is_exact(&self) -> bool {
-        self.algorithm != Algorithm::Saturate && self.parts.iter().all(|part| part.engine.is_exact())
+        self.algorithm != OnlineAlgorithm::Saturate && self.parts.iter().all(|part| part.engine.is_exact())
     }
 
     /// How many events the monitor has taken.
@@ -356,9 +356,11 @@ impl Linearizable {
         let open = self.open[process].insert(open);
         let verdict = match method {
             Method::Fence => Ok(()),
-            Method::Peek if self.algorithm != Algorithm::Search => Err(Stopped::gave_up(PEEK_UNSUPPORTED)),
+            Method::Peek if self.algorithm != OnlineAlgorithm::Search => Err(Stopped::gave_up(PEEK_UNSUPPORTED)),
             Method::ReadAll => Err(Stopped::gave_up(WHOLE_READ_UNSUPPORTED)),
-            Method::TryLock if self.algorithm == Algorithm::Saturate => Err(Stopped::gave_up(TRY_LOCK_UNSUPPORTED)),
+            Method::TryLock if self.algorithm == OnlineAlgorithm::Saturate => {
+                Err(Stopped::gave_up(TRY_LOCK_UNSUPPORTED))
+            }
             _ => {
                 let part = &mut self.parts[part as usize];
                 part.open += 1;
@@ -412,9 +414,9 @@ impl Linearizable {
     fn new_part(&mut self, key: (KeyId, u64)) -> u32 {
         let initial = self.initials.get(&key.0).copied().unwrap_or(self.initial);
         let engine = match self.algorithm {
-            Algorithm::Saturate => Engine::saturate(self.object, self.capacity, initial),
-            Algorithm::Search => Engine::search(self.object, self.capacity, initial),
-            Algorithm::Auto | Algorithm::Fast => Engine::exact(self.object, self.capacity, initial),
+            OnlineAlgorithm::Saturate => Engine::saturate(self.object, self.capacity, initial),
+            OnlineAlgorithm::Search => Engine::search(self.object, self.capacity, initial),
+            OnlineAlgorithm::Auto | OnlineAlgorithm::Fast => Engine::exact(self.object, self.capacity, initial),
         };
         let engine = engine.expect("the object has this monitor");
         let part = ObjectPart { engine, key, open: 0 };
@@ -433,10 +435,10 @@ impl Linearizable {
 /// After a violation, the operation counts as ended, and its impossible effects are forgotten. Later reports may be
 /// consequences of the first violation. SATURATE says nothing more about that object.
 impl Monitor for Linearizable {
-    type Event = Event;
+    type Event = ProcessEvent;
 
     #[inline]
-    fn push(&mut self, event: Event) -> Result<Progress, Violation> {
+    fn push(&mut self, event: ProcessEvent) -> Result<Progress, Violation> {
         let before = self.events();
         let process = event.process;
         let said = match event.action {
@@ -472,9 +474,9 @@ fn tell(event: u64, trouble: Trouble) -> Result<Progress, Violation> {
 mod tests {
     use super::*;
 
-    fn call(process: u32, method: Method, argument: i64) -> Event {
+    fn call(process: u32, method: Method, argument: i64) -> ProcessEvent {
         let argument = Value::integer(argument).filter(|_| argument > 0).unwrap_or(Value::NONE);
-        Event { process, action: Action::Call { key: KeyId::NONE, method, argument, expected: Value::NONE } }
+        ProcessEvent { process, action: Action::Call { key: KeyId::NONE, method, argument, expected: Value::NONE } }
     }
 
     /// A monitor that is saved and restored after every event says the same at the same event.
@@ -483,15 +485,15 @@ mod tests {
         let one = Value::integer(1).unwrap_or(Value::NONE);
         let events = [
             call(0, Method::Enqueue, 1),
-            Event { process: 0, action: Action::Return(Value::NONE) },
+            ProcessEvent { process: 0, action: Action::Return(Value::NONE) },
             call(0, Method::Enqueue, 2),
             call(1, Method::Dequeue, 0),
-            Event { process: 1, action: Action::Return(one) },
-            Event { process: 0, action: Action::Return(Value::NONE) },
+            ProcessEvent { process: 1, action: Action::Return(one) },
+            ProcessEvent { process: 0, action: Action::Return(Value::NONE) },
             call(1, Method::Dequeue, 0),
-            Event { process: 1, action: Action::Return(Value::EMPTY) },
+            ProcessEvent { process: 1, action: Action::Return(Value::EMPTY) },
         ];
-        for algorithm in [Algorithm::Fast, Algorithm::Search, Algorithm::Saturate] {
+        for algorithm in [OnlineAlgorithm::Fast, OnlineAlgorithm::Search, OnlineAlgorithm::Saturate] {
             let mut monitor = Linearizable::new(Object::Queue, algorithm).expect("a monitor");
             for (at, event) in events.into_iter().enumerate() {
                 let bytes = postcard::to_stdvec(&monitor).expect("it can be saved");

@@ -6,7 +6,7 @@ use history::execution::ViewError;
 use history::{Execution, History, HistoryBuilder, MemoryOrder, Method, OperationId, Replay, Source, Value};
 use model::Model;
 use monitor::{Access, C11, Monitor, Progress};
-use workload::memory::{Machine, MemoryConfig, generate};
+use workload::memory::{MemoryConfig, MemoryMachine, generate};
 use workload::random::SplitMix64;
 use workload::{cases, small, to_history};
 
@@ -78,7 +78,7 @@ fn expected(history: &History, model: oracle::Model) -> Option<bool> {
         Ok(execution) if !model.applies(&execution) => None,
         Ok(execution) => {
             let allowed = oracle::allowed(model, &execution);
-            let mut checker = memory::c11::Checker::new();
+            let mut checker = memory::c11::C11Checker::new();
             let of = if model == oracle::Model::Ra { Model::Ra } else { Model::Rc20 };
             assert_eq!(checker.allows(of, &execution), Ok(allowed));
             Some(allowed)
@@ -170,7 +170,7 @@ fn what_may_be_read_is_told_in_values() {
 }
 
 /// The events of a long run of a machine with views.
-fn run(machine: Machine, operations: u32) -> impl Iterator<Item = Access> {
+fn run(machine: MemoryMachine, operations: u32) -> impl Iterator<Item = Access> {
     let config = MemoryConfig { machine, threads: 8, locations: 16, operations, rmws: 5, ..MemoryConfig::default() };
     let value = |number: u32| Value::integer(i64::from(number)).expect("32 bits");
     generate(&config).map(move |step| Access {
@@ -187,7 +187,7 @@ fn run(machine: Machine, operations: u32) -> impl Iterator<Item = Access> {
 
 #[test]
 fn memory_is_bounded_by_how_far_the_threads_are_apart() {
-    for (mut monitor, machine) in [(C11::ra(), Machine::ReleaseAcquire), (C11::rc20(), Machine::Rc20)] {
+    for (mut monitor, machine) in [(C11::ra(), MemoryMachine::ReleaseAcquire), (C11::rc20(), MemoryMachine::Rc20)] {
         monitor.set_threads(8);
         let mut most = 0;
         for access in run(machine, 300_000) {
@@ -202,11 +202,11 @@ fn memory_is_bounded_by_how_far_the_threads_are_apart() {
 #[test]
 fn a_thread_that_begins_after_something_was_forgotten_is_not_judged() {
     let mut monitor = C11::ra();
-    for access in run(Machine::ReleaseAcquire, 10_000) {
+    for access in run(MemoryMachine::ReleaseAcquire, 10_000) {
         assert_eq!(monitor.push(access), Ok(Progress::Possible));
     }
     monitor.forget();
-    let late = Access { thread: 8, ..run(Machine::ReleaseAcquire, 1).next().expect("one") };
+    let late = Access { thread: 8, ..run(MemoryMachine::ReleaseAcquire, 1).next().expect("one") };
     assert!(matches!(monitor.clone().push(late), Ok(Progress::GaveUp(_))));
     // With 8 threads announced, thread 8 is none of them.
     monitor.set_threads(8);

@@ -1,10 +1,10 @@
 //! The monitors against the definition, event by event, on thousands of small histories near the boundary.
 
-use history::event::{Action, Event};
+use history::event::{Action, ProcessEvent};
 use history::{History, HistoryBuilder, Method, Object, OperationId, Outcome, Replay, Value};
 use model::object::Core;
-use model::{Certificate, Decision, Evidence, Model, Verdict};
-use monitor::linearizable::Algorithm;
+use model::{Certificate, Decided, Evidence, Model, Verdict};
+use monitor::linearizable::OnlineAlgorithm;
 use monitor::{Linearizable, Monitor, Progress, Violation};
 use object::ObjectHistory;
 use verify::verify;
@@ -19,19 +19,19 @@ fn text(history: &History) -> String {
 }
 
 /// The events of a history in the order of time, each with its moment.
-fn events(history: &History) -> Vec<(u32, Event)> {
+fn events(history: &History) -> Vec<(u32, ProcessEvent)> {
     let mut events = Vec::new();
     for (at, operation) in history.operations().iter().enumerate() {
         let [call, ret] = history.moments()[at];
         let process = operation.process.0;
         let expected = history.expected(OperationId(at as u32)).unwrap_or(Value::NONE);
         let (key, method, argument) = (operation.key, operation.method, operation.argument);
-        events.push((call, Event { process, action: Action::Call { key, method, argument, expected } }));
+        events.push((call, ProcessEvent { process, action: Action::Call { key, method, argument, expected } }));
         match operation.outcome {
-            Outcome::Ok => events.push((ret, Event { process, action: Action::Return(operation.result) })),
-            Outcome::Fail => events.push((ret, Event { process, action: Action::Fail })),
+            Outcome::Ok => events.push((ret, ProcessEvent { process, action: Action::Return(operation.result) })),
+            Outcome::Fail => events.push((ret, ProcessEvent { process, action: Action::Fail })),
             // Some operations end in `info`: they will never be heard of again.
-            Outcome::Pending if at % 2 == 0 => events.push((call, Event { process, action: Action::Info })),
+            Outcome::Pending if at % 2 == 0 => events.push((call, ProcessEvent { process, action: Action::Info })),
             _ => {}
         }
     }
@@ -48,7 +48,7 @@ fn prefix(history: &History, moment: u32) -> History {
     replay.finish().expect("a history")
 }
 
-fn monitor(history: &History, algorithm: Algorithm) -> Linearizable {
+fn monitor(history: &History, algorithm: OnlineAlgorithm) -> Linearizable {
     let mut monitor = Linearizable::new(history.object(), algorithm).expect("a monitor");
     monitor.set_capacity(history.capacity().unwrap_or(1));
     monitor.set_initial(None, history.initial());
@@ -65,7 +65,7 @@ enum Answer {
     GaveUp,
 }
 
-fn run(history: &History, algorithm: Algorithm) -> Answer {
+fn run(history: &History, algorithm: OnlineAlgorithm) -> Answer {
     let mut monitor = monitor(history, algorithm);
     for (moment, event) in events(history) {
         match monitor.push(event) {
@@ -80,7 +80,7 @@ fn run(history: &History, algorithm: Algorithm) -> Answer {
 
 /// The first moment at which the prefix is not linearizable.
 fn first_violation(history: &History) -> Option<u32> {
-    let is_end = |&(_, event): &(u32, Event)| !matches!(event.action, Action::Call { .. });
+    let is_end = |&(_, event): &(u32, ProcessEvent)| !matches!(event.action, Action::Call { .. });
     let ends: Vec<u32> = events(history).into_iter().filter(is_end).map(|(moment, _)| moment).collect();
     // A prefix that is not linearizable stays so, unless an operation turns out not to have happened. Even then, the
     // first such prefix counts.
@@ -90,7 +90,7 @@ fn first_violation(history: &History) -> Option<u32> {
 
 /// Whether a monitor finds a violation. It must speak at the first prefix that is refused, with evidence that is
 /// verified. None if it gives up.
-fn is_exactly_a_violation(history: &History, algorithm: Algorithm, context: &dyn Fn() -> String) -> Option<bool> {
+fn is_exactly_a_violation(history: &History, algorithm: OnlineAlgorithm, context: &dyn Fn() -> String) -> Option<bool> {
     match run(history, algorithm) {
         Answer::GaveUp => None,
         Answer::Possible => {
@@ -140,7 +140,7 @@ fn exact_monitors_are_exact_at_every_return() {
             }
             failed_tries += history.operations().iter().filter(|operation| is_failed_try(operation)).count();
             let context = || format!("seed {seed}\n{}", text(&history));
-            match is_exactly_a_violation(&history, Algorithm::Fast, &context) {
+            match is_exactly_a_violation(&history, OnlineAlgorithm::Fast, &context) {
                 None => gave_up += 1,
                 Some(is_violation) => violations += u32::from(is_violation),
             }
@@ -156,7 +156,7 @@ fn exact_monitors_are_exact_at_every_return() {
 
 /// Every object that the search knows, but the exchanger: only SATURATE knows that one.
 fn searched() -> impl Iterator<Item = Object> {
-    let is_known = |object: &Object| Linearizable::new(*object, Algorithm::Search).is_ok();
+    let is_known = |object: &Object| Linearizable::new(*object, OnlineAlgorithm::Search).is_ok();
     Object::ALL.into_iter().filter(is_known).filter(|object| !matches!(object, Object::Memory | Object::Exchanger))
 }
 
@@ -179,7 +179,7 @@ fn the_search_is_exact_at_every_return_whatever_repeats() {
                 history = forget_some(history, seed);
             }
             let context = || format!("{object:?}, seed {seed}\n{}", text(&history));
-            let is_violation = is_exactly_a_violation(&history, Algorithm::Search, &context);
+            let is_violation = is_exactly_a_violation(&history, OnlineAlgorithm::Search, &context);
             violations += u64::from(is_violation.unwrap_or_else(|| panic!("it gives up: {}", context())));
         }
         println!("{}: {violations} violations of {}", object.name(), cases(2000));
@@ -204,7 +204,7 @@ fn the_monitor_of_every_object_speaks_at_the_first_prefix_that_is_refused() {
                 history = forget_some(history, seed);
             }
             let context = || format!("{object:?}, seed {seed}\n{}", text(&history));
-            match is_exactly_a_violation(&history, Algorithm::Auto, &context) {
+            match is_exactly_a_violation(&history, OnlineAlgorithm::Auto, &context) {
                 None => gave_up += 1,
                 Some(is_violation) => violations += u64::from(is_violation),
             }
@@ -221,7 +221,7 @@ fn a_priority_queue_that_skips_more_than_is_open() {
     let inserts: String = [10, 20, 30, 40, 70].map(|value| format!("[0] call insert {value}\n[0] return\n")).concat();
     let rest = "[1] call delete-max\n[2] call delete-max\n[1] return 20\n[1] call delete-max\n[2] return 20\n";
     let history = format::parse(&format!("# @object priority-queue\n{inserts}{rest}")).expect("a history");
-    let Answer::ViolationAt(moment, violation) = run(&history, Algorithm::Auto) else { panic!("no violation") };
+    let Answer::ViolationAt(moment, violation) = run(&history, OnlineAlgorithm::Auto) else { panic!("no violation") };
     assert_eq!((moment, first_violation(&history)), (12, Some(12)));
     verify_core(&prefix(&history, moment), &violation, &|| text(&history));
 }
@@ -229,12 +229,12 @@ fn a_priority_queue_that_skips_more_than_is_open() {
 /// If too much can have happened, the search ends. Then SATURATE goes on alone, where it can.
 #[test]
 fn the_search_has_a_limit() {
-    let begin = |process, method, argument| Event { process, action: call(method, argument) };
-    let end = |process| Event { process, action: Action::Return(Value::NONE) };
+    let begin = |process, method, argument| ProcessEvent { process, action: call(method, argument) };
+    let end = |process| ProcessEvent { process, action: Action::Return(Value::NONE) };
     for (object, method, is_known) in
         [(Object::Stack, Method::Push, true), (Object::TaggedSemaphore, Method::AcquireAs, false)]
     {
-        let mut monitor = Linearizable::new(object, Algorithm::Auto).expect("a monitor");
+        let mut monitor = Linearizable::new(object, OnlineAlgorithm::Auto).expect("a monitor");
         monitor.set_capacity(5);
         let events = (0..10).map(|process| begin(process, method, process + 1)).chain((0..10).map(end));
         let said: Vec<_> = events.map(|event| monitor.push(event)).collect();
@@ -242,7 +242,7 @@ fn the_search_has_a_limit() {
             assert!(said.iter().all(|said| *said == Ok(Progress::Possible)), "{said:?}");
             assert!(!monitor.is_exact());
             assert_eq!(monitor.push(begin(0, Method::Pop, 0)), Ok(Progress::Possible));
-            let wrong = Event { process: 0, action: Action::Return(Value::small(11)) };
+            let wrong = ProcessEvent { process: 0, action: Action::Return(Value::small(11)) };
             assert_eq!(monitor.push(wrong).expect_err("nobody pushed it").event, 21);
         } else {
             assert!(said.iter().any(|said| said.is_err() || matches!(said, Ok(Progress::GaveUp(_)))), "{said:?}");
@@ -256,11 +256,11 @@ fn is_failed_try(operation: &history::Operation) -> bool {
 
 #[test]
 fn saturate_does_not_know_tries_to_lock() {
-    let mut monitor = Linearizable::new(Object::Mutex, Algorithm::Saturate).expect("a monitor");
+    let mut monitor = Linearizable::new(Object::Mutex, OnlineAlgorithm::Saturate).expect("a monitor");
     let (key, argument, expected) = (history::KeyId::NONE, Value::NONE, Value::NONE);
-    let call = |method| Event { process: 0, action: Action::Call { key, method, argument, expected } };
+    let call = |method| ProcessEvent { process: 0, action: Action::Call { key, method, argument, expected } };
     assert_eq!(monitor.push(call(Method::Lock)), Ok(Progress::Possible));
-    assert_eq!(monitor.push(Event { process: 0, action: Action::Return(Value::NONE) }), Ok(Progress::Possible));
+    assert_eq!(monitor.push(ProcessEvent { process: 0, action: Action::Return(Value::NONE) }), Ok(Progress::Possible));
     let Ok(Progress::GaveUp(reason)) = monitor.push(call(Method::TryLock)) else { panic!("it does not give up") };
     assert!(reason.contains("try-lock"), "{reason}");
 }
@@ -284,7 +284,7 @@ fn verify_core(prefix: &History, violation: &Violation, context: &dyn Fn() -> St
         return;
     }
     let evidence = Some(evidence.clone());
-    let decision = Decision { verdict: Verdict::Violation, strategy: "monitor", reason: None, evidence };
+    let decision = Decided { verdict: Verdict::Violation, strategy: "monitor", reason: None, evidence };
     let certificate = Certificate::new(0, prefix, Model::Linearizable, &decision).expect("evidence");
     if let Err(refusal) = verify(&certificate, prefix) {
         panic!("{refusal} {certificate:?}: {}", context());
@@ -295,7 +295,7 @@ fn verify_core(prefix: &History, violation: &Violation, context: &dyn Fn() -> St
 fn monitored() -> impl Iterator<Item = Object> {
     Object::ALL
         .into_iter()
-        .filter(|&object| Linearizable::new(object, Algorithm::Saturate).is_ok() && object != Object::Memory)
+        .filter(|&object| Linearizable::new(object, OnlineAlgorithm::Saturate).is_ok() && object != Object::Memory)
 }
 
 /// SATURATE never reports too early. Counts how often it reports at all, and how often at the first possible moment.
@@ -309,7 +309,7 @@ fn saturate_is_sound_at_every_return() {
                 history = forget_some(history, seed);
             }
             let context = || format!("seed {seed}\n{}", text(&history));
-            let said = run(&history, Algorithm::Saturate);
+            let said = run(&history, OnlineAlgorithm::Saturate);
             let first = first_violation(&history);
             if let Answer::ViolationAt(moment, violation) = &said {
                 assert!(first.is_some_and(|first| first <= *moment), "{}", context());
@@ -328,8 +328,8 @@ fn saturate_is_sound_at_every_return() {
 #[test]
 fn exact_monitors_agree_with_the_checkers_on_longer_runs() {
     let faults = [None, Some(Fault::OutOfOrder(3)), Some(Fault::Lost), Some(Fault::Duplicated), Some(Fault::LateEmpty)];
-    let searched = [Object::Stack, Object::PriorityQueue].map(|object| (object, Algorithm::Auto));
-    for (object, algorithm) in EXACT.map(|object| (object, Algorithm::Fast)).into_iter().chain(searched) {
+    let searched = [Object::Stack, Object::PriorityQueue].map(|object| (object, OnlineAlgorithm::Auto));
+    for (object, algorithm) in EXACT.map(|object| (object, OnlineAlgorithm::Fast)).into_iter().chain(searched) {
         let mut violations = 0;
         for seed in 0..cases(60) {
             let config = ObjectConfig {
@@ -349,7 +349,7 @@ fn exact_monitors_agree_with_the_checkers_on_longer_runs() {
             let expected = events(&history).iter().map(|&(moment, _)| moment).find(|&moment| {
                 let prefix = prefix(&history, moment);
                 let view = ObjectHistory::new(&prefix).expect("an object history");
-                object::check(&view, &object::Options::default()).verdict == Verdict::Violation
+                object::check(&view, &object::ObjectOptions::default()).verdict == Verdict::Violation
             });
             let said = match run(&history, algorithm) {
                 Answer::Possible => None,
@@ -387,10 +387,10 @@ fn what_was_forgotten_changes_no_answer() {
             let history = workload::object::history(&config);
             let verdict = |history: &History| {
                 let view = ObjectHistory::new(history).expect("an object history");
-                object::check(&view, &object::Options::default()).verdict
+                object::check(&view, &object::ObjectOptions::default()).verdict
             };
             let context = || format!("{object:?}, seed {seed}");
-            match run(&history, Algorithm::Fast) {
+            match run(&history, OnlineAlgorithm::Fast) {
                 Answer::Possible => assert_eq!(verdict(&history), Verdict::Consistent, "{}", context()),
                 Answer::GaveUp => panic!("values are unique: {}", context()),
                 Answer::ViolationAt(moment, violation) => {
@@ -416,9 +416,9 @@ fn call(method: Method, argument: u32) -> Action {
 #[test]
 fn values_are_unique_only_while_they_matter() {
     let returns = |value| Action::Return(if value == 0 { Value::NONE } else { Value::small(value) });
-    let mut register = Linearizable::new(Object::Register, Algorithm::Fast).expect("a monitor");
-    let mut queue = Linearizable::new(Object::Queue, Algorithm::Fast).expect("a monitor");
-    let told = |monitor: &mut Linearizable, process, action| monitor.push(Event { process, action });
+    let mut register = Linearizable::new(Object::Register, OnlineAlgorithm::Fast).expect("a monitor");
+    let mut queue = Linearizable::new(Object::Queue, OnlineAlgorithm::Fast).expect("a monitor");
+    let told = |monitor: &mut Linearizable, process, action| monitor.push(ProcessEvent { process, action });
     for value in (1..=5).cycle().take(200) {
         for action in [call(Method::Write, value), returns(0), call(Method::Read, 0), returns(value)] {
             assert_eq!(told(&mut register, 0, action), Ok(Progress::Possible));
@@ -443,7 +443,7 @@ fn values_are_unique_only_while_they_matter() {
 #[test]
 fn what_is_over_is_forgotten() {
     for object in monitored() {
-        for algorithm in [Algorithm::Auto, Algorithm::Saturate] {
+        for algorithm in [OnlineAlgorithm::Auto, OnlineAlgorithm::Saturate] {
             let sizes = [2_000, 20_000].map(|operations| {
                 let values = if object == Object::Set { 3 } else { 0 };
                 let config = ObjectConfig { operations, inserts: 45, values, seed: 7, ..ObjectConfig::new(object) };
@@ -466,10 +466,10 @@ fn what_is_over_is_forgotten() {
 /// A fence is no operation on a register. It ends like any other operation.
 #[test]
 fn fences_are_passed_over() {
-    let mut monitor = Linearizable::new(Object::Memory, Algorithm::Auto).expect("a monitor");
+    let mut monitor = Linearizable::new(Object::Memory, OnlineAlgorithm::Auto).expect("a monitor");
     let call =
         |method| Action::Call { key: history::KeyId::NONE, method, argument: Value::NONE, expected: Value::NONE };
     for action in [call(Method::Fence), Action::Return(Value::NONE), call(Method::Read), Action::Return(Value::ZERO)] {
-        assert_eq!(monitor.push(Event { process: 0, action }), Ok(Progress::Possible));
+        assert_eq!(monitor.push(ProcessEvent { process: 0, action }), Ok(Progress::Possible));
     }
 }

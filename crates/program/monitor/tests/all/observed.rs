@@ -7,7 +7,7 @@ use history::History;
 use history::execution::Kind;
 use history::performed;
 use model::{Certificate, Evidence, Model, Verdict};
-use monitor::{Monitor, Performed, Progress, ScObserved};
+use monitor::{Monitor, PerformedNow, Progress, ScObserved};
 use oracle::observed::is_acyclic;
 use verify::verify;
 use workload::random::SplitMix64;
@@ -33,9 +33,9 @@ fn kind(random: &mut SplitMix64) -> Kind {
     random.pick(&[Kind::Read, Kind::Read, Kind::Read, Kind::Write, Kind::Write, Kind::Rmw, Kind::Fence])
 }
 
-fn told(operation: performed::Performed) -> Performed {
+fn told(operation: performed::Performed) -> PerformedNow {
     let performed::Performed { thread, index, kind, location } = operation;
-    Performed { thread, index: Some(index), kind, location }
+    PerformedNow { thread, index: Some(index), kind, location }
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn two_threads_may_read_a_location_one_after_the_other() {
     let (m, k) = (0, 1);
     let mut monitor = ScObserved::new();
     let mut push =
-        |thread, index, kind, location| monitor.push(Performed { thread, index: Some(index), kind, location });
+        |thread, index, kind, location| monitor.push(PerformedNow { thread, index: Some(index), kind, location });
     assert!(push(1, 1, Kind::Read, k).is_ok());
     assert!(push(2, 0, Kind::Read, k).is_ok());
     assert!(push(3, 0, Kind::Write, k).is_ok());
@@ -156,7 +156,7 @@ fn two_threads_may_read_a_location_one_after_the_other() {
 #[test]
 fn an_operation_is_performed_once() {
     let mut monitor = ScObserved::new();
-    let read = |index| Performed { thread: 0, index, kind: Kind::Read, location: 0 };
+    let read = |index| PerformedNow { thread: 0, index, kind: Kind::Read, location: 0 };
     assert_eq!(monitor.push(read(Some(4))), Ok(Progress::Possible));
     assert_eq!(monitor.push(read(None)), Ok(Progress::Possible));
     for index in [4, 5, u64::MAX] {
@@ -181,10 +181,10 @@ fn memory_does_not_grow_with_the_stream() {
             // There are few writes, so that much is allowed. An operation that is not allowed is performed again as a
             // fence.
             let kind = if random.percent(1) { Kind::Write } else { Kind::Read };
-            if monitor.push(Performed { thread, index, kind, location }).is_err() {
+            if monitor.push(PerformedNow { thread, index, kind, location }).is_err() {
                 violations += 1;
                 assert_eq!(
-                    monitor.push(Performed { thread, index, kind: Kind::Fence, location }),
+                    monitor.push(PerformedNow { thread, index, kind: Kind::Fence, location }),
                     Ok(Progress::Possible)
                 );
             }

@@ -6,7 +6,7 @@ use history::{Execution, MemoryOrder, Value};
 use model::{Model, Verdict};
 use monitor::{Access, Monitor, Windowed};
 use workload::cases;
-use workload::memory::{Machine, MemoryConfig, MemoryStep, generate, history};
+use workload::memory::{MemoryConfig, MemoryMachine, MemoryStep, generate, history};
 
 fn access(step: &MemoryStep) -> Access {
     let value = |has: bool, value| if has { Value::small(value) } else { Value::NONE };
@@ -40,7 +40,8 @@ fn watch(mut monitor: Windowed, steps: &[MemoryStep]) -> Option<u64> {
 fn what_is_reported_is_a_violation() {
     let (mut reported, mut missed, mut clean) = (0, 0, 0);
     for seed in 0..cases(1500) {
-        let machine = [Machine::Sc, Machine::Tso, Machine::Pso, Machine::ReleaseAcquire][seed as usize % 4];
+        let machine = [MemoryMachine::Sc, MemoryMachine::Tso, MemoryMachine::Pso, MemoryMachine::ReleaseAcquire]
+            [seed as usize % 4];
         let config = MemoryConfig {
             machine,
             threads: 2 + seed as u32 % 3,
@@ -55,7 +56,7 @@ fn what_is_reported_is_a_violation() {
         let steps: Vec<MemoryStep> = generate(&config).collect();
         let verdict = |model, count: usize| {
             let execution = Execution::from_history(&history(&config, steps[..count].iter().copied())).unwrap();
-            memory::check(model, &execution, &memory::Options::default()).verdict
+            memory::check(model, &execution, &memory::MemoryOptions::default()).verdict
         };
         for (model, weak) in [(Model::Wsc, Model::Wsc), (Model::Tso, Model::Wtso)] {
             let monitor = || if model == Model::Wsc { Windowed::wsc() } else { Windowed::tso() };

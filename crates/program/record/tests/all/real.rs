@@ -5,14 +5,14 @@ use std::collections::VecDeque;
 use std::sync::{Barrier, Mutex};
 
 use history::{History, Method, Object, Value};
-use model::{Certificate, Decision, Model, Verdict};
-use monitor::linearizable::Algorithm;
+use model::{Certificate, Decided, Model, Verdict};
+use monitor::linearizable::OnlineAlgorithm;
 use monitor::{Linearizable, Monitor, Progress, Violation};
 use object::ObjectHistory;
 use objects::k_fifo::KFifo;
 use objects::seqlock::{Order, SeqLock};
 use objects::treiber;
-use record::{Answer, Live, Recorder, Returns, Thread};
+use record::{Answer, Live, Recorder, ReturnedValue, Thread};
 use verify::verify;
 
 /// Runs as many threads as there are bodies, all at once.
@@ -54,13 +54,13 @@ fn watch<B: FnOnce(&mut Thread) + Send>(
     live.finish()
 }
 
-fn monitor(object: Object, algorithm: Algorithm) -> Linearizable {
+fn monitor(object: Object, algorithm: OnlineAlgorithm) -> Linearizable {
     Linearizable::new(object, algorithm).expect("a monitor")
 }
 
-fn decide(history: &History) -> Decision {
+fn decide(history: &History) -> Decided {
     let view = ObjectHistory::new(history).expect("an object history");
-    object::check(&view, &object::Options { witness: true, ..object::Options::default() })
+    object::check(&view, &object::ObjectOptions { witness: true, ..object::ObjectOptions::default() })
 }
 
 /// The verdict on a history. Its certificate is verified.
@@ -72,7 +72,7 @@ fn verdict(history: &History) -> Verdict {
 }
 
 /// Enqueues the values of the thread, and dequeues any.
-fn queue_user<E: Returns>(
+fn queue_user<E: ReturnedValue>(
     own: u32,
     operations: u32,
     push: impl Fn(u32) -> E,
@@ -92,7 +92,7 @@ fn queue_user<E: Returns>(
 }
 
 /// Two threads on a queue: recorded, and watched while it runs.
-fn check_queue<E: Returns>(push: impl Fn(u32) -> E + Sync, pop: impl Fn() -> Option<u32> + Sync) {
+fn check_queue<E: ReturnedValue>(push: impl Fn(u32) -> E + Sync, pop: impl Fn() -> Option<u32> + Sync) {
     let users = |first: u32, operations| {
         let (push, pop) = (&push, &pop);
         (first..first + 2).map(|own| queue_user(own, operations, push, pop)).collect::<Vec<_>>()
@@ -101,10 +101,10 @@ fn check_queue<E: Returns>(push: impl Fn(u32) -> E + Sync, pop: impl Fn() -> Opt
     assert_eq!(history.operations().len(), 1200);
     assert_eq!(verdict(&history), Verdict::Consistent);
     while pop().is_some() {}
-    let (violation, events) = watch(monitor(Object::Queue, Algorithm::Fast), Object::Queue, users(3, 20_000));
+    let (violation, events) = watch(monitor(Object::Queue, OnlineAlgorithm::Fast), Object::Queue, users(3, 20_000));
     assert_eq!((violation, events), (None, 80_000));
     while pop().is_some() {}
-    let (violation, events) = watch(monitor(Object::Queue, Algorithm::Saturate), Object::Queue, users(5, 500));
+    let (violation, events) = watch(monitor(Object::Queue, OnlineAlgorithm::Saturate), Object::Queue, users(5, 500));
     assert_eq!((violation, events), (None, 2000));
 }
 
@@ -146,7 +146,7 @@ fn dashmap_is_a_set() {
             }
         }
     };
-    let (violation, events) = watch(monitor(Object::Set, Algorithm::Fast), Object::Set, vec![user(1), user(2)]);
+    let (violation, events) = watch(monitor(Object::Set, OnlineAlgorithm::Fast), Object::Set, vec![user(1), user(2)]);
     assert_eq!((violation, events), (None, 40_000));
     map.clear();
     assert_eq!(verdict(&record(Object::Set, vec![user(3), user(4)])), Verdict::Consistent);
@@ -164,7 +164,7 @@ fn parking_lot_mutex_excludes() {
             }
         }
     };
-    let (violation, events) = watch(monitor(Object::Mutex, Algorithm::Fast), Object::Mutex, vec![user(), user()]);
+    let (violation, events) = watch(monitor(Object::Mutex, OnlineAlgorithm::Fast), Object::Mutex, vec![user(), user()]);
     assert_eq!((violation, events), (None, 40_000));
     assert_eq!(*mutex.lock(), 10_000);
 }
@@ -202,7 +202,7 @@ fn treibers_stack_that_uses_nodes_again_is_found_wrong() {
 fn treibers_stack_is_found_wrong_while_it_runs() {
     let is_found = (0..5000).any(|_| {
         let (stack, memories) = treiber::Stack::new(3, 3);
-        let saturate = monitor(Object::Stack, Algorithm::Saturate);
+        let saturate = monitor(Object::Stack, OnlineAlgorithm::Saturate);
         watch(saturate, Object::Stack, stack_users(&stack, memories)).0.is_some()
     });
     assert!(is_found);
@@ -230,7 +230,7 @@ fn a_k_fifo_queue_is_no_queue() {
         Verdict::Violation
     );
     let queue = KFifo::new(4, 1000);
-    let exact = monitor(Object::Queue, Algorithm::Fast);
+    let exact = monitor(Object::Queue, OnlineAlgorithm::Fast);
     let (violation, events) = watch(exact, Object::Queue, vec![k_fifo_user(&queue, 1), k_fifo_user(&queue, 2)]);
     assert!(violation.is_some(), "none in {events} events");
 }
@@ -252,7 +252,7 @@ fn seqlock(order: Order) -> bool {
         })
     };
     let bodies = vec![writer, reader(), reader()];
-    watch(monitor(Object::Register, Algorithm::Fast), Object::Register, bodies).0.is_some()
+    watch(monitor(Object::Register, OnlineAlgorithm::Fast), Object::Register, bodies).0.is_some()
 }
 
 #[test]

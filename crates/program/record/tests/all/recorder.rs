@@ -104,7 +104,7 @@ fn strings_of_all_threads_are_compared() {
     assert_eq!(history.operations()[0].argument, history.operations()[3].result);
     assert_eq!(history.operations()[4].result, Value::EMPTY);
     let view = object::ObjectHistory::new(&history).expect("an object history");
-    let decision = object::check(&view, &object::Options::default());
+    let decision = object::check(&view, &object::ObjectOptions::default());
     let lines = report::explain(&history, model::Model::Linearizable, &decision.evidence.expect("evidence"));
     let text: Vec<String> = lines.iter().map(ToString::to_string).collect();
     assert!(
@@ -117,7 +117,8 @@ fn strings_of_all_threads_are_compared() {
 /// From a violation that a monitor finds to the history up to it, and to the explanation of a checker.
 #[test]
 fn a_live_violation_is_explained() {
-    let mut monitor = Linearizable::new(Object::Queue, monitor::linearizable::Algorithm::Auto).expect("a monitor");
+    let mut monitor =
+        Linearizable::new(Object::Queue, monitor::linearizable::OnlineAlgorithm::Auto).expect("a monitor");
     let live = Live::new(Object::Queue, move |events| {
         events.keep();
         let violation = events.map(|event| monitor.push(event)).find_map(Result::err)?;
@@ -137,7 +138,7 @@ fn a_live_violation_is_explained() {
     assert_eq!(history.operations().len(), 101);
     assert!(history.times().is_sorted());
     let view = object::ObjectHistory::new(&history).expect("an object history");
-    let decision = object::check(&view, &object::Options::default());
+    let decision = object::check(&view, &object::ObjectOptions::default());
     let lines = report::explain(&history, model::Model::Linearizable, &decision.evidence.expect("evidence"));
     let text: Vec<String> = lines.iter().map(ToString::to_string).collect();
     assert!(text.iter().any(|line| line.contains("operation 101  [1] dequeue => 1 (at ")), "{text:?}");
@@ -179,7 +180,7 @@ fn what_panics_may_have_happened_and_what_fails_did_not() {
     let outcomes: Vec<Outcome> = history.operations().iter().map(|operation| operation.outcome).collect();
     assert_eq!(outcomes, [Outcome::Info, Outcome::Fail, Outcome::Ok]);
     let view = object::ObjectHistory::new(&history).expect("an object history");
-    assert_eq!(object::check(&view, &object::Options::default()).verdict.name(), "consistent");
+    assert_eq!(object::check(&view, &object::ObjectOptions::default()).verdict.name(), "consistent");
 
     // The file says the same.
     let mut writer = Writer::new(Vec::new(), Format::Text);

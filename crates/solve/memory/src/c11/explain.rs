@@ -15,14 +15,14 @@ use super::happens::{happens_before, node, source};
 use super::po_rf_pass::{EVENTS_PER_TURN, NOT_PASSED, PoRfPass};
 use super::pool::Pool;
 use super::strong;
-use super::{Checker, Found};
+use super::{C11Checker, Found};
 use crate::store::{self, saturate::Saturated};
 use model::Budget;
 
 /// How many chains are tried as the start of a shortest cycle, at most.
 const MAX_CYCLE_STARTS: usize = 256;
 
-impl Checker {
+impl C11Checker {
     /// The evidence for what a pass found.
     pub(super) fn explain(&mut self, model: Model, execution: &Execution, found: Found) -> Evidence {
         let explainer = Explainer { execution, model };

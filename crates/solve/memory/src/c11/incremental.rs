@@ -45,7 +45,7 @@ pub use trail::Mark;
 pub enum Refused {
     /// The model would not allow the execution with this event.
     #[error(transparent)]
-    Violation(#[from] Violation),
+    Violation(#[from] C11Violation),
     /// `rc20` has no sequentially consistent accesses or fences.
     #[error("rc20 has no sequentially consistent accesses or fences")]
     Sequential,
@@ -63,7 +63,7 @@ pub enum Refused {
 
 /// How an event contradicts the model.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
-pub enum Violation {
+pub enum C11Violation {
     /// Another rmw has updated the source.
     #[error("event {by} is an rmw that has already updated the same write")]
     UpdatedTwice {
@@ -120,16 +120,16 @@ struct Reading {
 /// allow is refused, and changes nothing.
 ///
 /// Events arrive in an order in which each comes after its predecessors in its thread and after the write that it
-/// reads. Then the accepted events are, at every moment, an execution that [`Checker`](super::Checker) allows. Threads
-/// and locations are numbers. They should start at zero and have no large gaps, because memory is reserved for the
-/// numbers between. Each write keeps a clock of one word for each thread. [`Self::retire`] forgets events that no
+/// reads. Then the accepted events are, at every moment, an execution that [`C11Checker`](super::C11Checker) allows.
+/// Threads and locations are numbers. They should start at zero and have no large gaps, because memory is reserved for
+/// the numbers between. Each write keeps a clock of one word for each thread. [`Self::retire`] forgets events that no
 /// thread can refer to any more. With it, the memory depends only on how far the threads are apart: on the accesses
 /// since the last time that every thread had heard of every other, and on the values that threads may still read.
 ///
 /// ```
 /// use history::MemoryOrder::{Acquire, Relaxed, Release};
 /// use history::execution::Kind::{Read, Rmw, Write};
-/// use memory::c11::{Incremental, Refused, Violation};
+/// use memory::c11::{Incremental, Refused, C11Violation};
 ///
 /// let mut execution = Incremental::rc20();
 /// let (data, flag) = (0, 1);
@@ -139,13 +139,13 @@ struct Reading {
 /// execution.push(1, Read, data, Relaxed, None)?;
 /// execution.push(1, Read, flag, Acquire, raised)?;
 /// // From now on thread 1 must read the new data: the old is refused (event 0 tells why), ...
-/// let overwritten = Refused::Violation(Violation::Overwritten { known: 0 });
+/// let overwritten = Refused::Violation(C11Violation::Overwritten { known: 0 });
 /// assert_eq!(execution.push(1, Read, data, Relaxed, None), Err(overwritten));
 /// assert!(execution.may_read_from(1, Read, data, Relaxed).eq([written]));
 /// // ... and since that changed nothing, the execution goes on.
 /// let update = execution.push(1, Rmw, data, Relaxed, written)?;
 /// // A write is updated once, here by event 4; thread 2 has seen nothing and may read anything.
-/// let twice = Refused::Violation(Violation::UpdatedTwice { by: 4 });
+/// let twice = Refused::Violation(C11Violation::UpdatedTwice { by: 4 });
 /// assert_eq!(execution.push(2, Rmw, data, Relaxed, written), Err(twice));
 /// assert!(execution.may_read_from(2, Read, data, Relaxed).eq([None, written, update]));
 /// assert_eq!(execution.modification_order(data), [0, 4]);
@@ -214,7 +214,7 @@ impl Incremental {
     }
 
     /// The next event that is accepted gets this number, and those after it the following ones. (So the numbers can be
-    /// those of a stream of which some events are left out. Numbers only serve to name events in a [`Violation`].)
+    /// those of a stream of which some events are left out. Numbers only serve to name events in a [`C11Violation`].)
     #[inline]
     pub fn set_next(&mut self, number: u64) {
         self.next = number;

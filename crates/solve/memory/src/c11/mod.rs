@@ -20,8 +20,8 @@
 //! `c20` is `rc20` with sequentially consistent accesses and fences, and `rc11` has longer release sequences besides:
 //! see [`sequential`].
 //!
-//! [`Checker`] decides these models, and keeps its memory from one execution to the next. [`Incremental`] decides `ra`
-//! and `rc20` event by event.
+//! [`C11Checker`] decides these models, and keeps its memory from one execution to the next. [`Incremental`] decides
+//! `ra` and `rc20` event by event.
 
 mod acyclic;
 pub(crate) mod causal;
@@ -43,9 +43,9 @@ use history::execution::{Event, EventId, Kind};
 use history::{Execution, MemoryOrder, OperationId};
 use thiserror::Error;
 
-pub use incremental::{Incremental, Mark, Refused, Violation, WriteId};
+pub use incremental::{C11Violation, Incremental, Mark, Refused, WriteId};
 
-use crate::{Attempt, Knobs, Options};
+use crate::{Attempt, Knobs, MemoryOptions};
 
 use acyclic::Acyclic;
 use causal::Causal;
@@ -136,11 +136,11 @@ pub enum Undecided {
 /// use model::Model;
 /// use history::MemoryOrder::{Acquire, Relaxed, Release};
 /// use history::execution::{Execution, ExecutionBuilder, Kind};
-/// use memory::c11::Checker;
+/// use memory::c11::C11Checker;
 ///
 /// let mut builder = ExecutionBuilder::new();
 /// let mut execution = Execution::default();
-/// let mut checker = Checker::new();
+/// let mut checker = C11Checker::new();
 /// // Message passing: thread 1 sees the flag, but not the data.
 /// for (order, allowed) in [(Release, false), (Relaxed, true)] {
 ///     builder.clear();
@@ -158,7 +158,7 @@ pub enum Undecided {
 /// assert_eq!(checker.allows(Model::Ra, &execution), Ok(false));
 /// ```
 #[derive(Debug, Default)]
-pub struct Checker {
+pub struct C11Checker {
     coherence: Coherence,
     relaxed: Relaxed,
     causal: Causal,
@@ -173,7 +173,7 @@ pub struct Checker {
     steps: Option<u64>,
 }
 
-impl Checker {
+impl C11Checker {
     /// A checker without memory yet.
     pub fn new() -> Self {
         Self::default()
@@ -213,7 +213,7 @@ impl Checker {
         model: Model,
         strategy: &'static str,
         execution: &Execution,
-        options: &Options,
+        options: &MemoryOptions,
         steps: u64,
     ) -> Attempt {
         self.budget = options.budget.clone();

@@ -42,7 +42,7 @@ pub struct Kernel {
 
 /// The partial store orders, the weakest first. Each has all pairs of those before it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Order {
+pub enum KernelOrder {
     /// That of `ccv`: `(co_WW u cf[co])+`.
     Ccv,
     /// `pww` of `ccm`.
@@ -53,7 +53,7 @@ pub enum Order {
     Kernel,
 }
 
-impl Order {
+impl KernelOrder {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Ccv, Self::Pww, Self::St, Self::Kernel];
 
@@ -76,12 +76,12 @@ pub struct Pair {
     /// The second write.
     pub second: EventId,
     /// The weakest order that has the pair. `None` if it is open.
-    pub weakest: Option<Order>,
+    pub weakest: Option<KernelOrder>,
 }
 
 impl Pair {
     /// Whether an order has the pair.
-    pub fn is_in(&self, order: Order) -> bool {
+    pub fn is_in(&self, order: KernelOrder) -> bool {
         self.weakest.is_some_and(|weakest| weakest <= order)
     }
 }
@@ -142,7 +142,7 @@ pub fn kernel(execution: &Execution, budget: &Budget) -> Result<Kernel, NoKernel
 /// builder.push(1, Write, 0);
 /// let mut pairs = Vec::new();
 /// memory::kernel::visit(&builder.build(), &memory::Budget::UNLIMITED, |pair| pairs.push(pair)).unwrap();
-/// assert_eq!((pairs.len(), pairs[0].weakest, pairs[0].first.0), (1, Some(memory::kernel::Order::Ccv), 0));
+/// assert_eq!((pairs.len(), pairs[0].weakest, pairs[0].first.0), (1, Some(memory::kernel::KernelOrder::Ccv), 0));
 /// ```
 pub fn visit(execution: &Execution, budget: &Budget, mut visit: impl FnMut(Pair)) -> Result<Kernel, NoKernel> {
     if !execution.thin_air().is_empty() {
@@ -172,17 +172,17 @@ pub fn visit(execution: &Execution, budget: &Budget, mut visit: impl FnMut(Pair)
                 let is_back = order.before(b.0, a.0) || forced.contains(&(b.0, a.0));
                 let (first, second) = if is_back { (b, a) } else { (a, b) };
                 let has = |it| match it {
-                    Order::Ccv => causal.before(first, second),
-                    Order::Pww => convergent.before(first, second),
-                    Order::St => order.before(first.0, second.0),
-                    Order::Kernel => forced.contains(&(first.0, second.0)),
+                    KernelOrder::Ccv => causal.before(first, second),
+                    KernelOrder::Pww => convergent.before(first, second),
+                    KernelOrder::St => order.before(first.0, second.0),
+                    KernelOrder::Kernel => forced.contains(&(first.0, second.0)),
                 };
-                let pair = Pair { first, second, weakest: Order::ALL.into_iter().find(|&it| has(it)) };
+                let pair = Pair { first, second, weakest: KernelOrder::ALL.into_iter().find(|&it| has(it)) };
                 counts.pairs += 1;
-                counts.ccv += u64::from(pair.is_in(Order::Ccv));
-                counts.pww += u64::from(pair.is_in(Order::Pww));
-                counts.st += u64::from(pair.is_in(Order::St));
-                counts.kernel += u64::from(pair.is_in(Order::Kernel));
+                counts.ccv += u64::from(pair.is_in(KernelOrder::Ccv));
+                counts.pww += u64::from(pair.is_in(KernelOrder::Pww));
+                counts.st += u64::from(pair.is_in(KernelOrder::St));
+                counts.kernel += u64::from(pair.is_in(KernelOrder::Kernel));
                 visit(pair);
             }
         }

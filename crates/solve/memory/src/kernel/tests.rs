@@ -47,8 +47,8 @@ fn the_kernel_is_what_all_store_orders_share() {
         let saturated = Saturated::new(&frame, &Budget::UNLIMITED).expect("it is");
         for &Pair { first, second, weakest } in &pairs {
             let (pww, st) = (convergent.before(first, second), saturated.order.before(first.0, second.0));
-            assert_eq!(weakest.is_some_and(|it| it <= Order::Pww), pww, "seed {seed}");
-            assert_eq!(weakest.is_some_and(|it| it <= Order::St), st, "seed {seed}");
+            assert_eq!(weakest.is_some_and(|it| it <= KernelOrder::Pww), pww, "seed {seed}");
+            assert_eq!(weakest.is_some_and(|it| it <= KernelOrder::St), st, "seed {seed}");
         }
         let choices = Choices::all(&frame).expect("there are few pairs");
         if choices.pairs.len() > 14 {
@@ -68,7 +68,7 @@ fn the_kernel_is_what_all_store_orders_share() {
         for (at, &(a, b)) in choices.pairs.iter().enumerate() {
             let is_pair = |it: &&Pair| [(a, b), (b, a)].contains(&(it.first.0, it.second.0));
             let pair = pairs.iter().find(is_pair).expect("all pairs are visited");
-            assert_eq!(pair.is_in(Order::Kernel), open >> at & 1 == 0, "seed {seed}: {pair:?}");
+            assert_eq!(pair.is_in(KernelOrder::Kernel), open >> at & 1 == 0, "seed {seed}: {pair:?}");
             // The first of a pair in the kernel is first in every store order.
             assert!(pair.weakest.is_none() || (forth >> at & 1 == 1) == (pair.first.0 == a), "seed {seed}: {pair:?}");
         }

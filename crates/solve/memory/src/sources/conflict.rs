@@ -17,7 +17,7 @@ use model::{Derivation, Edge, Evidence, Model, Node, Rule, Verdict};
 use rustc_hash::FxHashSet;
 
 use crate::knobs::SourceKnobs;
-use crate::{Options, check};
+use crate::{MemoryOptions, check};
 
 /// Sources that the model refuses, whatever the others are.
 pub(super) struct Conflict {
@@ -158,7 +158,7 @@ impl<'a> Part<'a> {
                 (execution.thread(id), event, execution.operation(id))
             }),
         );
-        let decision = check(model, small, &Options::default());
+        let decision = check(model, small, &MemoryOptions::default());
         decision.evidence.filter(|_| decision.verdict == Verdict::Violation)
     }
 

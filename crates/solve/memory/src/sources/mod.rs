@@ -22,10 +22,10 @@ mod search;
 
 use history::execution::EventId;
 use history::{Execution, OpenExecution, OperationId};
-use model::{Budget, Choice, Decision, Evidence, GaveUp, Model, Node, Verdict, View, implies};
+use model::{Budget, Choice, Decided, Evidence, GaveUp, Model, Node, Verdict, View, implies};
 
 use crate::c11::SequentialAccess;
-use crate::{Options, Strategy, consistent, fits, unknown, violation};
+use crate::{MemoryOptions, Strategy, consistent, fits, unknown, violation};
 use ::search::{Ending, Search, Steps, Turns};
 use conflict::Conflict;
 use guess::Guess;
@@ -39,18 +39,18 @@ type Sources = Vec<Option<EventId>>;
 /// ```
 /// use model::{Model, Verdict};
 /// use history::{History, OpenExecution};
-/// use memory::{Options, sources};
+/// use memory::{MemoryOptions, sources};
 ///
 /// // The first read is from the first write, or from the third; only the third explains the second read.
 /// let history = format::parse("[0] w x 1\n[0] w x 2\n[0] w x 1\n[1] r x 2\n[1] r x 1\n")?;
 /// let open = OpenExecution::from_history(&history)?;
-/// let mut checker = sources::Checker::new(&open, &Options::default());
+/// let mut checker = sources::OpenChecker::new(&open, &MemoryOptions::default());
 /// assert_eq!(checker.check(Model::Sc).verdict, Verdict::Consistent);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Checker<'a> {
+pub struct OpenChecker<'a> {
     open: &'a OpenExecution,
-    options: Options,
+    options: MemoryOptions,
     strategy: Strategy,
     /// The execution with the chosen sources.
     execution: Execution,
@@ -58,9 +58,9 @@ pub struct Checker<'a> {
     guess: Option<Guess>,
 }
 
-impl<'a> Checker<'a> {
+impl<'a> OpenChecker<'a> {
     /// A checker for one open execution. It computes nothing before it is asked for a model.
-    pub fn new(open: &'a OpenExecution, options: &Options) -> Self {
+    pub fn new(open: &'a OpenExecution, options: &MemoryOptions) -> Self {
         let execution = open.execution().clone();
         Self { open, options: options.clone(), strategy: Strategy::Auto, execution, guess: None }
     }
@@ -88,7 +88,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Decides one model.
-    pub fn check(&mut self, model: Model) -> Decision {
+    pub fn check(&mut self, model: Model) -> Decided {
         if model.row().view != View::Execution {
             return unknown(self.strategy.name(), format!("{model} does not speak of executions"));
         }
@@ -127,14 +127,14 @@ impl<'a> Checker<'a> {
     }
 
     /// What the engine of the model says of the execution.
-    fn judge(&self, model: Model, strategy: Strategy) -> Decision {
+    fn judge(&self, model: Model, strategy: Strategy) -> Decided {
         judge(&self.execution, &self.options, model, strategy)
     }
 }
 
 /// What the engine of a model says of an execution.
-fn judge(execution: &Execution, options: &Options, model: Model, strategy: Strategy) -> Decision {
-    let mut checker = crate::Checker::new(execution, options);
+fn judge(execution: &Execution, options: &MemoryOptions, model: Model, strategy: Strategy) -> Decided {
+    let mut checker = crate::ExecutionChecker::new(execution, options);
     checker.set_strategy(strategy);
     if strategy == Strategy::Auto {
         checker.ask_recorded();
@@ -147,7 +147,7 @@ fn judge(execution: &Execution, options: &Options, model: Model, strategy: Strat
 struct Judge<'a> {
     model: Model,
     weaker: Option<Model>,
-    options: &'a Options,
+    options: &'a MemoryOptions,
     strategy: Strategy,
     /// The execution with the sources of the last choice.
     execution: &'a mut Execution,
@@ -160,11 +160,11 @@ enum Judged {
     /// The model refuses these choices, whatever the others are.
     Refused(Conflict),
     /// The model holds, or nothing is known.
-    Decided(Decision),
+    Decided(Decided),
 }
 
 impl<'a> Judge<'a> {
-    fn new(model: Model, options: &'a Options, strategy: Strategy, execution: &'a mut Execution) -> Self {
+    fn new(model: Model, options: &'a MemoryOptions, strategy: Strategy, execution: &'a mut Execution) -> Self {
         let mut weaker = [Model::Coherence, Model::Cc].into_iter();
         let weaker = weaker.find(|&weaker| weaker != model && implies(model, weaker));
         Self { model, weaker, options, strategy, execution, name: strategy.name(), is_first: true }
@@ -197,7 +197,7 @@ impl<'a> Judge<'a> {
                 let found = conflict::find(self.model, open, execution, chosen, &evidence, knobs);
                 Judged::Refused(found.unwrap_or_else(|| Conflict::whole(chosen, evidence)))
             }
-            (_, evidence) => Judged::Decided(Decision { evidence, ..decision }),
+            (_, evidence) => Judged::Decided(Decided { evidence, ..decision }),
         }
     }
 }

@@ -16,7 +16,7 @@ use std::cmp::Reverse;
 
 use history::OpenExecution;
 use history::execution::EventId;
-use model::{Because, Budget, Case, Choice, Decision, Evidence, GaveUp, Verdict};
+use model::{Because, Budget, Case, Choice, Decided, Evidence, GaveUp, Verdict};
 use rustc_hash::FxHashMap;
 use search::{Lemma, Lit, Next, Refutation, Steps, Theory, Why};
 
@@ -48,7 +48,7 @@ pub(super) enum Conflict {
 pub(super) enum Undecided {
     GaveUp(GaveUp),
     /// The engine says so.
-    Judged(Box<Decision>),
+    Judged(Box<Decided>),
 }
 
 impl From<GaveUp> for Undecided {
@@ -352,7 +352,7 @@ impl Theory for ChoiceTheory<'_, '_> {
             }
             match self.judge.judge(self.open, &self.full) {
                 Judged::Refused(refused) => self.refused = Some(refused),
-                Judged::Decided(Decision { verdict: Verdict::Consistent, evidence, .. }) => {
+                Judged::Decided(Decided { verdict: Verdict::Consistent, evidence, .. }) => {
                     return Ok(Next::Found(evidence));
                 }
                 Judged::Decided(decision) => return Err(Undecided::Judged(Box::new(decision))),

@@ -21,7 +21,7 @@ use std::cell::OnceCell;
 use ::search::{Ending, Steps};
 use history::execution::EventId;
 use history::{Execution, OperationId};
-use model::{Budget, Decision, Derivation, Evidence, GaveUp};
+use model::{Budget, Decided, Derivation, Evidence, GaveUp};
 use order::lanes::{Lane, lanes};
 use order::saturation::NONE;
 use order::{Explainer, Explanation, Saturation};
@@ -101,7 +101,7 @@ impl<'f> StoreOrders<'f> {
     }
 
     /// Tries a run. If it is stuck, saturation goes on from there.
-    fn run(&mut self) -> Option<Decision> {
+    fn run(&mut self) -> Option<Decided> {
         match run::run(self.frame, self.knobs, &OnceCell::new(), &self.budget) {
             Ran::Complete(line) => Some(consistent(Tactic::Run.name(), self.witness_of(&line))),
             Ran::Stuck(line) => {

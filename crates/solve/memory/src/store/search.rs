@@ -30,7 +30,7 @@ use model::{Evidence, GaveUp};
 use order::justified::Checkpoint;
 use order::lanes::Lane;
 use order::saturation::{Conflict, Derived, NONE};
-use order::{Cycles, Events, Explanation, Justified, Saturation};
+use order::{Cycles, EventItems, Explanation, Justified, Saturation};
 use rustc_hash::FxHashMap;
 use search::{Lemma, Lit, Next, Search, Steps, Theory, Why};
 
@@ -98,7 +98,7 @@ impl<'a, L: Lane> StoreOrder<'a, L> {
             knobs,
             execution,
             budget: budget.clone(),
-            order: Justified::new(order, rules, Events),
+            order: Justified::new(order, rules, EventItems),
             interleaving: Interleaving::new(execution),
             hints: FxHashMap::default(),
             hinted: FxHashMap::default(),

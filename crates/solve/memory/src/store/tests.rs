@@ -4,7 +4,7 @@ use model::{Model, Verdict};
 use workload::{cases, memory as atomic};
 
 use super::*;
-use crate::{Options, check};
+use crate::{MemoryOptions, check};
 
 /// Without hints, the search must make decisions, learn lemmas and go back.
 #[test]
@@ -20,7 +20,7 @@ fn the_search_decides_without_hints() {
             ..atomic::MemoryConfig::default()
         };
         let execution = atomic::execution(&config);
-        let expected = check(Model::Sc, &execution, &Options::default()).verdict;
+        let expected = check(Model::Sc, &execution, &MemoryOptions::default()).verdict;
         let frame = Frame::sequential(&execution);
         let Ok(saturated) = Saturated::new(&frame, &Budget::UNLIMITED) else {
             assert_eq!(expected, Verdict::Violation, "seed {seed}");

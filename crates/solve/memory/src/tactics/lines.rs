@@ -6,7 +6,7 @@
 use std::cell::OnceCell;
 
 use history::OperationId;
-use model::{Decision, Evidence, EvidenceKind, Model, implies};
+use model::{Decided, Evidence, EvidenceKind, Model, implies};
 use order::lanes::lanes;
 
 use super::table::Tactic;
@@ -15,19 +15,19 @@ use crate::store::frame::Frame;
 use crate::store::run::Ran;
 use crate::store::{self, windows};
 use crate::writes::Readers;
-use crate::{Checker, check_room_for, consistent, fits, tso, violation};
+use crate::{ExecutionChecker, check_room_for, consistent, fits, tso, violation};
 
-impl Checker<'_> {
+impl ExecutionChecker<'_> {
     /// The decision that a model holds because this line of all events explains all reads. `None` if a witness is
     /// wanted that only the model's own engine can build.
-    fn by_line(&self, tactic: Tactic, model: Model, line: &[u32]) -> Option<Decision> {
+    fn by_line(&self, tactic: Tactic, model: Model, line: &[u32]) -> Option<Decided> {
         let witness = || line_witness(model, store::operations(self.execution, line));
         let evidence = if self.options.witness { Some(witness()?) } else { None };
         Some(consistent(tactic.name(), evidence))
     }
 
     /// Tries the order of the file. For a model that is decided in polynomial time, it is tried only on request.
-    pub(super) fn as_recorded(&self, model: Model, asked: Asked) -> Option<Decision> {
+    pub(super) fn as_recorded(&self, model: Model, asked: Asked) -> Option<Decided> {
         let execution = self.execution;
         let wanted = asked == Asked::ByName || self.asks_recorded || !model.row().polynomial;
         let has_witness = !self.options.witness || line_witness(model, Vec::new()).is_some();

@@ -19,7 +19,7 @@ use std::cell::OnceCell;
 use std::ops::ControlFlow::{Break, Continue};
 
 use history::execution::Kind;
-use model::{Decision, Evidence, Family, GaveUp, Model};
+use model::{Decided, Evidence, Family, GaveUp, Model};
 use search::Turn;
 
 use crate::c11::sequential::PscSearch;
@@ -27,11 +27,11 @@ use crate::causal::{self, Halt};
 use crate::store::StoreOrders;
 use crate::store::frame::{Frame, Relaxation};
 use crate::store::run::Ran;
-use crate::{Checker, Limits, MAX_EVENTS, c11, coherence, consistent, tso, unknown, violation};
+use crate::{ExecutionChecker, Limits, MAX_EVENTS, c11, coherence, consistent, tso, unknown, violation};
 use table::Tactic;
 
 /// The result of a tactic: a decision, or `None` if the tactic does not decide, or why it gave up.
-pub(crate) type Attempt = Result<Option<Decision>, GaveUp>;
+pub(crate) type Attempt = Result<Option<Decided>, GaveUp>;
 
 /// Why a tactic is tried.
 #[derive(Copy, Clone, PartialEq, Eq)]
@@ -56,9 +56,9 @@ struct Work<'f, 'a> {
     psc: PscSearch<'f>,
 }
 
-impl<'a> Checker<'a> {
+impl<'a> ExecutionChecker<'a> {
     /// Tries tactics until one of them decides.
-    pub(crate) fn walk(&mut self, model: Model, tactics: &[Tactic], asked: Asked) -> Decision {
+    pub(crate) fn walk(&mut self, model: Model, tactics: &[Tactic], asked: Asked) -> Decided {
         let reason = match self.take_turns(model, tactics, asked, u64::MAX) {
             Ok(decision) => return decision,
             Err(reason) => reason,
@@ -80,7 +80,7 @@ impl<'a> Checker<'a> {
         tactics: &[Tactic],
         asked: Asked,
         most: u64,
-    ) -> Result<Decision, Option<GaveUp>> {
+    ) -> Result<Decided, Option<GaveUp>> {
         let (frame, base) = (OnceCell::new(), OnceCell::new());
         let mut work = Work { model, asked, steps: 0, frame: &frame, orders: None, psc: PscSearch::new(&base) };
         let mut turns = self.options.knobs.tactics.turns();
@@ -170,7 +170,7 @@ impl<'a> Checker<'a> {
         if let Some(decision) = self.by_lists(tactic, model)? {
             return Ok(Some(decision));
         }
-        c11::Checker::new().check(model, tactic.name(), self.execution, &self.options, steps)
+        c11::C11Checker::new().check(model, tactic.name(), self.execution, &self.options, steps)
     }
 
     /// The tactics that need the frame of a model. The first of them builds the frame. The tactic `coherence` does only

@@ -8,7 +8,7 @@ use std::ops::ControlFlow::{Break, Continue};
 
 use history::execution::LocationId;
 use history::{Execution, OperationId};
-use model::{Decision, Evidence, EvidenceKind, Family, GaveUp, Model, Verdict, implies};
+use model::{Decided, Evidence, EvidenceKind, Family, GaveUp, Model, Verdict, implies};
 use order::lanes::{BLOCK, lanes};
 use search::Turn;
 
@@ -18,9 +18,9 @@ use super::{Asked, Attempt, Work};
 use crate::causal::{self, Halt};
 use crate::components::{self, components};
 use crate::tso::buffered;
-use crate::{Checker, consistent, fits, violation};
+use crate::{ExecutionChecker, consistent, fits, violation};
 
-impl<'a> Checker<'a> {
+impl<'a> ExecutionChecker<'a> {
     /// The decision by another model, which the tactic is named after: a stronger one that holds, or a weaker one that
     /// fails. The engine of `sc` runs for the sake of another model only if the tactic is asked for by name.
     pub(super) fn by_model(&mut self, tactic: Tactic, other: Model, work: &Work<'_, 'a>) -> Attempt {
@@ -56,11 +56,11 @@ impl<'a> Checker<'a> {
         self.options.witness = witness;
         let evidence = match outcome {
             Err(Some(why)) if why.ends_all() || why == GaveUp::Steps => return Err(why),
-            Ok(Decision { verdict: Verdict::Consistent, evidence, .. }) if is_stronger => {
+            Ok(Decided { verdict: Verdict::Consistent, evidence, .. }) if is_stronger => {
                 let evidence = if witness { witness_by_stronger(model, evidence) } else { None };
                 return Ok((evidence.is_some() || !witness).then(|| consistent(tactic.name(), evidence)));
             }
-            Ok(Decision { verdict: Verdict::Violation, evidence, .. }) if !is_stronger => evidence,
+            Ok(Decided { verdict: Verdict::Violation, evidence, .. }) if !is_stronger => evidence,
             _ => None,
         };
         let evidence = match evidence {
@@ -88,12 +88,12 @@ impl<'a> Checker<'a> {
         let mut witnesses: Vec<Option<Evidence>> = vec![None; parts.len()];
         let mut reason = None;
         let ended = self.options.knobs.tactics.turns().take((0..parts.len()).collect(), most, |&mut at, steps| {
-            let mut checker = Checker::new(&parts[at].execution, &self.options);
+            let mut checker = ExecutionChecker::new(&parts[at].execution, &self.options);
             match checker.take_turns(model, tactics(model), Asked::InTurn, steps) {
-                Ok(Decision { verdict: Verdict::Violation, evidence: Some(evidence), .. }) => {
+                Ok(Decided { verdict: Verdict::Violation, evidence: Some(evidence), .. }) => {
                     return Break(Ok(Some(violation(name, parts[at].restore(evidence)))));
                 }
-                Ok(Decision { verdict: Verdict::Consistent, evidence, .. }) => witnesses[at] = evidence,
+                Ok(Decided { verdict: Verdict::Consistent, evidence, .. }) => witnesses[at] = evidence,
                 Err(Some(why)) if why.ends_all() => return Break(Err(why)),
                 Err(Some(GaveUp::Steps)) => return Continue(Turn::Paused),
                 Err(Some(why)) => reason = reason.or(Some(why)),

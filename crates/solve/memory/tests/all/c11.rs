@@ -3,11 +3,11 @@
 
 use history::Execution;
 use history::execution::{ExecutionBuilder, Kind};
-use memory::c11::Checker;
-use memory::{Options, check};
+use memory::c11::C11Checker;
+use memory::{MemoryOptions, check};
 use model::{Certificate, Model, Verdict};
 use verify::verify;
-use workload::memory::{self as machine, Machine};
+use workload::memory::{self as machine, MemoryMachine};
 use workload::small;
 
 const MODELS: [(Model, oracle::Model); 5] = [
@@ -42,8 +42,8 @@ fn spread(execution: &Execution) -> Execution {
 
 #[test]
 fn every_model_agrees_with_its_axioms_and_every_certificate_verifies() {
-    let mut checker = Checker::new();
-    let options = Options { witness: true, ..Options::default() };
+    let mut checker = C11Checker::new();
+    let options = MemoryOptions { witness: true, ..MemoryOptions::default() };
     for execution in small::c11_executions(11, 3).take(workload::cases(12_000) as usize) {
         let history = workload::to_history(&execution);
         let execution = Execution::from_history(&history).unwrap();
@@ -68,11 +68,13 @@ fn every_model_agrees_with_its_axioms_and_every_certificate_verifies() {
 
 #[test]
 fn what_a_view_machine_yields_is_allowed_by_its_model() {
-    let mut checker = Checker::new();
+    let mut checker = C11Checker::new();
     for seed in 0..workload::cases(600) {
-        for (machine, model) in
-            [(Machine::ReleaseAcquire, Model::Ra), (Machine::Rc20, Model::Rc20), (Machine::Relaxed, Model::Relaxed)]
-        {
+        for (machine, model) in [
+            (MemoryMachine::ReleaseAcquire, Model::Ra),
+            (MemoryMachine::Rc20, Model::Rc20),
+            (MemoryMachine::Relaxed, Model::Relaxed),
+        ] {
             let config = machine::MemoryConfig {
                 machine,
                 threads: 1 + seed as u32 % 9,
@@ -91,14 +93,14 @@ fn what_a_view_machine_yields_is_allowed_by_its_model() {
     }
 }
 
-/// [`Checker::allows`] has a method of its own for small executions. [`check`] does not use it.
+/// [`C11Checker::allows`] has a method of its own for small executions. [`check`] does not use it.
 #[test]
 fn small_and_large_executions_are_decided_alike() {
-    let mut checker = Checker::new();
+    let mut checker = C11Checker::new();
     let mut verdicts = [0; 2];
     for seed in 0..workload::cases(2000) {
         let config = machine::MemoryConfig {
-            machine: [Machine::ReleaseAcquire, Machine::Rc20, Machine::Relaxed][seed as usize % 3],
+            machine: [MemoryMachine::ReleaseAcquire, MemoryMachine::Rc20, MemoryMachine::Relaxed][seed as usize % 3],
             // Few lanes, whose number is a constant, and many.
             threads: [1, 2, 3, 4, 5, 6, 8, 11, 15, 30, 40][seed as usize % 11],
             operations: 20 + seed as u32 % 50,
@@ -113,7 +115,7 @@ fn small_and_large_executions_are_decided_alike() {
         };
         let execution = machine::execution(&config);
         for model in [Model::Ra, Model::Rc20, Model::Relaxed] {
-            let expected = check(model, &execution, &Options::default()).verdict == Verdict::Consistent;
+            let expected = check(model, &execution, &MemoryOptions::default()).verdict == Verdict::Consistent;
             assert_eq!(checker.allows(model, &execution), Ok(expected), "{model} {config:?}");
             verdicts[usize::from(expected)] += 1;
         }
@@ -126,7 +128,7 @@ fn without_rmws_wra_is_cc_and_sra_is_ccv() {
     let mut verdicts = [0; 4];
     for seed in 0..workload::cases(1000) {
         let config = machine::MemoryConfig {
-            machine: [Machine::ReleaseAcquire, Machine::Relaxed][seed as usize % 2],
+            machine: [MemoryMachine::ReleaseAcquire, MemoryMachine::Relaxed][seed as usize % 2],
             threads: 2 + seed as u32 % 6,
             operations: 20 + seed as u32 % 200,
             locations: 1 + seed as u32 % 7,
@@ -140,7 +142,7 @@ fn without_rmws_wra_is_cc_and_sra_is_ccv() {
         let execution = machine::execution(&config);
         for (at, pair) in [[Model::Wra, Model::Cc], [Model::Sra, Model::Ccv]].into_iter().enumerate() {
             // If a witness is wanted, each family uses its own engine.
-            let options = Options { witness: true, ..Options::default() };
+            let options = MemoryOptions { witness: true, ..MemoryOptions::default() };
             let [ours, theirs] = pair.map(|model| check(model, &execution, &options).verdict);
             assert_eq!(ours, theirs, "{pair:?} {config:?}");
             verdicts[2 * at + usize::from(ours == Verdict::Consistent)] += 1;

@@ -2,20 +2,21 @@
 //! execution that differs in a read. Evidence that was changed is refused, or still proves a true verdict.
 
 use history::{Execution, History, OperationId};
-use memory::{Knobs, Options, check};
+use memory::{Knobs, MemoryOptions, check};
 use model::{Certificate, Edge, Evidence, Model, Node, Rule, Verdict, digest};
 use verify::verify;
-use workload::memory::{self as machine, Machine, MemoryConfig};
+use workload::memory::{self as machine, MemoryConfig, MemoryMachine};
 use workload::random::SplitMix64;
 
 const MODELS: [Model; 5] = [Model::Relaxed, Model::Rc20, Model::Wra, Model::Ra, Model::Sra];
-const OPTIONS: Options = Options { witness: true, budget: memory::Budget::UNLIMITED, knobs: Knobs::DEFAULT };
+const OPTIONS: MemoryOptions =
+    MemoryOptions { witness: true, budget: memory::Budget::UNLIMITED, knobs: Knobs::DEFAULT };
 
 /// Pairs of histories that differ in one read.
 fn pairs() -> impl Iterator<Item = [History; 2]> {
     (0..workload::cases(600)).map(|seed| {
         let config = MemoryConfig {
-            machine: [Machine::ReleaseAcquire, Machine::Rc20, Machine::Relaxed][seed as usize % 3],
+            machine: [MemoryMachine::ReleaseAcquire, MemoryMachine::Rc20, MemoryMachine::Relaxed][seed as usize % 3],
             threads: 2 + seed as u32 % 3,
             operations: 8 + seed as u32 % 20,
             locations: 1 + seed as u32 % 3,

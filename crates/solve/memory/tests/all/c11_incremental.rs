@@ -3,10 +3,10 @@
 
 use history::execution::{Event, EventId, ExecutionBuilder, Kind};
 use history::{Execution, MemoryOrder, OperationId};
-use memory::c11::{Checker, Incremental, Refused, Violation, WriteId};
-use model::{Certificate, Decision, Evidence, Model, Verdict};
+use memory::c11::{C11Checker, C11Violation, Incremental, Refused, WriteId};
+use model::{Certificate, Decided, Evidence, Model, Verdict};
 use verify::verify;
-use workload::memory::{self as machine, Machine};
+use workload::memory::{self as machine, MemoryMachine};
 use workload::random::SplitMix64;
 use workload::small;
 
@@ -81,7 +81,7 @@ fn assert_witness(model: Model, incremental: &Incremental, events: &[Pushed]) {
         order.into_iter().map(|write| OperationId(write as u32)).collect()
     };
     let locations = Execution::from_history(&history).unwrap().location_count();
-    let decision = Decision {
+    let decision = Decided {
         verdict: Verdict::Consistent,
         strategy: "incremental",
         reason: None,
@@ -94,7 +94,7 @@ fn assert_witness(model: Model, incremental: &Incremental, events: &[Pushed]) {
 #[test]
 fn after_every_event_the_answer_is_that_of_the_offline_engine_and_of_the_axioms() {
     let mut random = SplitMix64::new(23);
-    let mut checker = Checker::new();
+    let mut checker = C11Checker::new();
     let (mut refused, mut accepted) = ([0; 2], 0);
     for execution in small::c11_executions(41, 4).take(workload::cases(6000) as usize) {
         let order = arrivals(&execution, &mut random);
@@ -134,13 +134,13 @@ fn after_every_event_the_answer_is_that_of_the_offline_engine_and_of_the_axioms(
                         assert!(!expected, "{model} {events:?} {violation}");
                         events.pop();
                         match violation {
-                            Violation::UpdatedTwice { by } => {
+                            C11Violation::UpdatedTwice { by } => {
                                 refused[0] += 1;
                                 assert_eq!(kind, Kind::Rmw);
                                 let by = events[by as usize];
                                 assert_eq!((by.kind, by.source), (Kind::Rmw, event.source));
                             }
-                            Violation::Overwritten { known } => {
+                            C11Violation::Overwritten { known } => {
                                 refused[1] += 1;
                                 assert_eq!(events[known as usize].location, event.location);
                             }
@@ -159,7 +159,7 @@ fn after_every_event_the_answer_is_that_of_the_offline_engine_and_of_the_axioms(
 #[test]
 fn what_a_read_may_read_from_is_what_the_offline_engine_allows() {
     let mut random = SplitMix64::new(5);
-    let mut checker = Checker::new();
+    let mut checker = C11Checker::new();
     let mut answers = [0; 2];
     for case in 0..workload::cases(700) {
         let (model, _, new) = MODELS[case as usize % 2];
@@ -209,12 +209,12 @@ fn what_a_read_may_read_from_is_what_the_offline_engine_allows() {
 #[test]
 fn the_first_event_that_is_refused_ends_the_longest_allowed_prefix() {
     let mut random = SplitMix64::new(99);
-    let mut checker = Checker::new();
+    let mut checker = C11Checker::new();
     let mut verdicts = [0; 2];
     for seed in 0..workload::cases(400) {
         let (model, _, new) = MODELS[seed as usize % 2];
         let config = machine::MemoryConfig {
-            machine: [Machine::ReleaseAcquire, Machine::Rc20][seed as usize % 2],
+            machine: [MemoryMachine::ReleaseAcquire, MemoryMachine::Rc20][seed as usize % 2],
             threads: if seed % 10 == 9 { 40 } else { 2 + seed as u32 % 12 },
             operations: 200,
             locations: 1 + seed as u32 % 4,
@@ -288,7 +288,7 @@ fn what_is_forgotten_changes_no_answer() {
         let (_, _, new) = MODELS[seed as usize % 2];
         let threads = if seed % 20 == 19 { 20 } else { random.between(1, 6) };
         let config = machine::MemoryConfig {
-            machine: [Machine::ReleaseAcquire, Machine::Rc20][seed as usize % 2],
+            machine: [MemoryMachine::ReleaseAcquire, MemoryMachine::Rc20][seed as usize % 2],
             threads,
             operations: 300,
             locations: random.between(1, 3),

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use history::Execution;
 use memory::classify::classify;
-use memory::{Options, c11, check};
+use memory::{MemoryOptions, c11, check};
 use model::classification::{Basis, Classification};
 use model::{Budget, Model, Verdict, implies};
-use workload::memory::{Machine, MemoryConfig};
+use workload::memory::{MemoryConfig, MemoryMachine};
 use workload::{cases, small};
 
 fn assert_classified(execution: &Execution, what: &dyn std::fmt::Debug) -> Classification {
@@ -19,7 +19,7 @@ fn assert_classified(execution: &Execution, what: &dyn std::fmt::Debug) -> Class
             assert!(standing.verdict.is_none() && matches!(standing.basis, Basis::Inapplicable));
             continue;
         }
-        let expected = check(model, execution, &Options::default()).verdict;
+        let expected = check(model, execution, &MemoryOptions::default()).verdict;
         assert_eq!(standing.verdict, Some(expected), "{what:?}: {model}");
         let runs = classification.runs.iter().filter(|&&run| run == model).count();
         assert_eq!(runs, usize::from(matches!(standing.basis, Basis::Run(..))), "{what:?}: {model}");
@@ -92,7 +92,14 @@ fn the_corpus_is_classified_as_it_says() {
 
 #[test]
 fn larger_executions_are_classified_as_well() {
-    let machines = [Machine::Sc, Machine::Tso, Machine::Pso, Machine::ReleaseAcquire, Machine::Rc20, Machine::Relaxed];
+    let machines = [
+        MemoryMachine::Sc,
+        MemoryMachine::Tso,
+        MemoryMachine::Pso,
+        MemoryMachine::ReleaseAcquire,
+        MemoryMachine::Rc20,
+        MemoryMachine::Relaxed,
+    ];
     for seed in 0..cases(60) {
         let config = MemoryConfig {
             machine: machines[seed as usize % 6],
@@ -110,7 +117,7 @@ fn larger_executions_are_classified_as_well() {
 /// A model that needs time is `unknown` without it, with the reason. The engine of each model still runs at most once.
 #[test]
 fn without_time_models_are_unknown() {
-    let config = MemoryConfig { machine: Machine::Tso, operations: 3000, ..MemoryConfig::default() };
+    let config = MemoryConfig { machine: MemoryMachine::Tso, operations: 3000, ..MemoryConfig::default() };
     let execution = workload::memory::execution(&config);
     let classification = classify(&execution, None, || Budget::default().timeout(Duration::ZERO));
     let mut runs = classification.runs.clone();
@@ -126,9 +133,9 @@ fn without_time_models_are_unknown() {
 /// What was decided before is not decided again, nor is what follows from it.
 #[test]
 fn what_is_known_needs_no_time() {
-    let config = MemoryConfig { machine: Machine::Tso, operations: 3000, ..MemoryConfig::default() };
+    let config = MemoryConfig { machine: MemoryMachine::Tso, operations: 3000, ..MemoryConfig::default() };
     let execution = workload::memory::execution(&config);
-    let decision = check(Model::Tso, &execution, &Options::default());
+    let decision = check(Model::Tso, &execution, &MemoryOptions::default());
     assert_eq!(decision.verdict, Verdict::Consistent);
     let classification =
         classify(&execution, Some((Model::Tso, &decision)), || Budget::default().timeout(Duration::ZERO));

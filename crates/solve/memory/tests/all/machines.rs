@@ -7,15 +7,15 @@ use std::collections::BTreeSet;
 use common::verified_certificates;
 use model::{Model, Verdict, implies};
 use workload::cases;
-use workload::memory::{Machine, MemoryConfig, history, thread_by_thread};
+use workload::memory::{MemoryConfig, MemoryMachine, history, thread_by_thread};
 
-const MACHINES: [(Machine, Model); 6] = [
-    (Machine::Sc, Model::Sc),
-    (Machine::Tso, Model::Tso),
-    (Machine::Pso, Model::Pso),
-    (Machine::ReleaseAcquire, Model::Ra),
-    (Machine::Rc20, Model::Rc20),
-    (Machine::Relaxed, Model::Relaxed),
+const MACHINES: [(MemoryMachine, Model); 6] = [
+    (MemoryMachine::Sc, Model::Sc),
+    (MemoryMachine::Tso, Model::Tso),
+    (MemoryMachine::Pso, Model::Pso),
+    (MemoryMachine::ReleaseAcquire, Model::Ra),
+    (MemoryMachine::Rc20, Model::Rc20),
+    (MemoryMachine::Relaxed, Model::Relaxed),
 ];
 
 #[test]

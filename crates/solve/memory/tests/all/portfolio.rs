@@ -3,19 +3,19 @@
 
 use history::execution::{EventId, Kind};
 use history::{Execution, ExecutionBuilder, History};
-use memory::{Checker, Options, Strategy, Tactic, c11, fits, tactics};
-use model::{Certificate, Decision, Evidence, Model, Verdict, implies};
+use memory::{ExecutionChecker, MemoryOptions, Strategy, Tactic, c11, fits, tactics};
+use model::{Certificate, Decided, Evidence, Model, Verdict, implies};
 use verify::verify;
 use workload::hard::{self, HardShape};
-use workload::memory::{self as atomic, Machine};
+use workload::memory::{self as atomic, MemoryMachine};
 use workload::{cases, small, to_history};
 
 fn execution(history: &History) -> Execution {
     Execution::from_history(history).expect("generated histories are executions")
 }
 
-fn decide(model: Model, execution: &Execution, strategy: Strategy, witness: bool) -> Decision {
-    let mut checker = Checker::new(execution, &Options { witness, ..Options::default() });
+fn decide(model: Model, execution: &Execution, strategy: Strategy, witness: bool) -> Decided {
+    let mut checker = ExecutionChecker::new(execution, &MemoryOptions { witness, ..MemoryOptions::default() });
     checker.set_strategy(strategy);
     checker.check(model)
 }
@@ -24,7 +24,7 @@ fn decide(model: Model, execution: &Execution, strategy: Strategy, witness: bool
 const MAX_DECIDED_AGAIN: usize = 200;
 
 /// Verifies the certificate of a decision.
-fn prove(model: Model, history: &History, decision: &Decision, what: &dyn std::fmt::Display) {
+fn prove(model: Model, history: &History, decision: &Decided, what: &dyn std::fmt::Display) {
     if decision.evidence == Some(Evidence::DecideAgain) && history.operations().len() > MAX_DECIDED_AGAIN {
         return;
     }
@@ -74,7 +74,7 @@ fn other_models_decide_larger_executions() {
     let mut seen = Vec::new();
     for seed in 0..cases(24) {
         let config = atomic::MemoryConfig {
-            machine: [Machine::Sc, Machine::Tso, Machine::Pso, Machine::Sc][seed as usize % 4],
+            machine: [MemoryMachine::Sc, MemoryMachine::Tso, MemoryMachine::Pso, MemoryMachine::Sc][seed as usize % 4],
             threads: 3 + seed as u32 % 5 * 4,
             operations: 1_100,
             locations: 1 << (2 + seed % 4),
@@ -126,7 +126,7 @@ fn many_threads_under_the_c11_models() {
     let mut verdicts = Vec::new();
     for seed in 0..cases(24) {
         let config = atomic::MemoryConfig {
-            machine: [Machine::ReleaseAcquire, Machine::Sc, Machine::Relaxed][seed as usize % 3],
+            machine: [MemoryMachine::ReleaseAcquire, MemoryMachine::Sc, MemoryMachine::Relaxed][seed as usize % 3],
             threads: 260 + 10 * seed as u32,
             operations: [1_000, 3_000][seed as usize / 3 % 2],
             locations: [4, 64][seed as usize / 6 % 2],
@@ -141,7 +141,7 @@ fn many_threads_under_the_c11_models() {
             let decision = decide(model, &execution, Strategy::Auto, true);
             prove(model, &history, &decision, &format_args!("seed {seed}"));
             let holds = decision.verdict == Verdict::Consistent;
-            let engine = c11::Checker::new().allows(model, &execution);
+            let engine = c11::C11Checker::new().allows(model, &execution);
             assert_eq!(engine.ok(), Some(holds), "seed {seed}, {model}");
             verdicts.push(holds);
         }

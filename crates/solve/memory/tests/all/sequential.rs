@@ -4,10 +4,10 @@
 use history::MemoryOrder::{Acquire, AcquireRelease, Relaxed, Release, SequentiallyConsistent};
 use history::execution::{Event, Kind};
 use history::{Execution, ExecutionBuilder};
-use memory::{Options, check};
+use memory::{MemoryOptions, check};
 use model::{Certificate, Evidence, Model, Verdict};
 use verify::verify;
-use workload::memory::{Machine, MemoryConfig, execution as run};
+use workload::memory::{MemoryConfig, MemoryMachine, execution as run};
 use workload::random::SplitMix64;
 use workload::small::{self, Shape};
 use workload::{cases, to_history};
@@ -41,7 +41,7 @@ fn made_sequential(execution: &Execution, percent: u8, random: &mut SplitMix64) 
 /// The verdict, whose certificate was verified, and whether it took lemmas.
 fn verified(model: Model, execution: &Execution, case: u64) -> (bool, bool) {
     let history = to_history(execution);
-    let decision = check(model, execution, &Options { witness: true, ..Options::default() });
+    let decision = check(model, execution, &MemoryOptions { witness: true, ..MemoryOptions::default() });
     let certificate = Certificate::new(0, &history, model, &decision).expect("every verdict has a certificate");
     if let Err(refusal) = verify(&certificate, &history) {
         panic!("case {case}: refused: {refusal}\n{certificate:?}\n{}", show(execution));
@@ -119,7 +119,7 @@ fn c20_agrees_with_the_oracle() {
     for case in 0..cases(16_000) {
         let execution = any_sources(case, case % 3 == 0, &mut random);
         let weak = execution.without_sequential_orders();
-        let is_weak = check(Model::Rc20, &weak, &Options::default()).verdict == Verdict::Consistent;
+        let is_weak = check(Model::Rc20, &weak, &MemoryOptions::default()).verdict == Verdict::Consistent;
         // Most of the others are no question of `psc`.
         if !is_weak && case % 8 > 0 {
             continue;
@@ -140,7 +140,7 @@ fn rc11_agrees_with_the_oracle() {
     for case in 0..cases(16_000) {
         let execution = any_sources(case, true, &mut random);
         let weak = execution.without_sequential_orders();
-        let is_weak = check(Model::Rc20, &weak, &Options::default()).verdict == Verdict::Consistent;
+        let is_weak = check(Model::Rc20, &weak, &MemoryOptions::default()).verdict == Verdict::Consistent;
         if !is_weak && case % 8 > 0 {
             continue;
         }
@@ -149,8 +149,9 @@ fn rc11_agrees_with_the_oracle() {
         seen[usize::from(allowed)] += 1;
         if is_weak && !allowed {
             // Where nothing is sequentially consistent, only release sequences tell the two apart.
-            differ += u64::from(check(Model::C20, &execution, &Options::default()).verdict == Verdict::Consistent);
-            without += u64::from(check(Model::Rc11, &weak, &Options::default()).verdict == Verdict::Violation);
+            differ +=
+                u64::from(check(Model::C20, &execution, &MemoryOptions::default()).verdict == Verdict::Consistent);
+            without += u64::from(check(Model::Rc11, &weak, &MemoryOptions::default()).verdict == Verdict::Violation);
         }
     }
     let is_enough = seen.iter().all(|&count| count > cases(300)) && differ > cases(10) && without > cases(10);
@@ -196,7 +197,7 @@ fn if_all_accesses_are_sequentially_consistent_it_is_sc() {
         };
         let execution = made_sequential(&small::execution(&shape, 1000 + case), 100, &mut random);
         let (allowed, lemmas) = verified(Model::C20, &execution, case);
-        let sc = check(Model::Sc, &execution, &Options::default()).verdict == Verdict::Consistent;
+        let sc = check(Model::Sc, &execution, &MemoryOptions::default()).verdict == Verdict::Consistent;
         assert_eq!(allowed, sc, "case {case}:\n{}", show(&execution));
         seen[usize::from(allowed)] += 1;
         by_lemmas += u64::from(lemmas);
@@ -226,7 +227,7 @@ fn larger_executions_are_proved() {
         let (is_rc11, _) = verified(Model::Rc11, &execution, case);
         assert!(allowed || !is_rc11, "case {case}");
         let weak = execution.without_sequential_orders();
-        let holds = |model| check(model, &weak, &Options::default()).verdict == Verdict::Consistent;
+        let holds = |model| check(model, &weak, &MemoryOptions::default()).verdict == Verdict::Consistent;
         assert!(holds(Model::Rc20) || !allowed, "case {case}");
         assert!(!holds(Model::Sc) || allowed, "case {case}");
         seen[usize::from(allowed)] += 1;
@@ -240,7 +241,8 @@ fn runs_of_machines_with_sequential_accesses_are_allowed() {
     let mut seen = [0; 2];
     for case in 0..cases(120) {
         let config = MemoryConfig {
-            machine: [Machine::Sc, Machine::Tso, Machine::Pso, Machine::Rc20][case as usize % 4],
+            machine: [MemoryMachine::Sc, MemoryMachine::Tso, MemoryMachine::Pso, MemoryMachine::Rc20]
+                [case as usize % 4],
             threads: 2 + (case / 4 % 5) as u32,
             operations: [60, 150, 400][case as usize / 8 % 3],
             locations: 1 + (case / 3 % 6) as u32,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use history::{Execution, History, OpenExecution, ViewError};
-use memory::{Options, Strategy, sources};
+use memory::{MemoryOptions, Strategy, sources};
 use model::{Certificate, Evidence, Model, Verdict};
 use verify::verify;
 use workload::cases;
@@ -20,8 +20,8 @@ fn certificates(history: &History, what: &dyn std::fmt::Display) -> Vec<Certific
 /// The same, with the sources that are chosen judged by this strategy. It may leave a model undecided.
 fn certificates_by(strategy: Strategy, history: &History, what: &dyn std::fmt::Display) -> Vec<Certificate> {
     let open = OpenExecution::from_history(history).expect("the history is of a memory");
-    let mut checker = sources::Checker::new(&open, &Options { witness: true, ..Options::default() });
-    let mut bare = sources::Checker::new(&open, &Options::default());
+    let mut checker = sources::OpenChecker::new(&open, &MemoryOptions { witness: true, ..MemoryOptions::default() });
+    let mut bare = sources::OpenChecker::new(&open, &MemoryOptions::default());
     checker.set_strategy(strategy);
     bare.set_strategy(strategy);
     let is_asked = |model: &Model| checker.fits(*model).is_ok() && strategy.speaks_of(*model);

@@ -7,11 +7,11 @@ mod decide;
 use decide::decide;
 use history::execution::Kind;
 use history::{Execution, ExecutionBuilder, History};
-use memory::{Checker, Options, Strategy, Tactic, check};
-use model::{Certificate, Decision, Evidence, Model, Verdict};
+use memory::{ExecutionChecker, MemoryOptions, Strategy, Tactic, check};
+use model::{Certificate, Decided, Evidence, Model, Verdict};
 use verify::verify;
 use workload::hard::{self, HardShape};
-use workload::memory::Machine;
+use workload::memory::MemoryMachine;
 use workload::{cases, memory as atomic, small, to_history};
 
 fn execution(history: &History) -> Execution {
@@ -25,7 +25,7 @@ const WEAKER: [Model; 5] = [Model::Wsc, Model::Ccm, Model::Wccm, Model::Wtso, Mo
 const GUESSES: [u32; 3] = [0, 1, 32];
 
 /// Verifies the certificate of a decision.
-fn assert_proved(history: &History, model: Model, decision: &Decision, what: &str) {
+fn assert_proved(history: &History, model: Model, decision: &Decided, what: &str) {
     let certificate = Certificate::new(0, history, model, decision).expect("every verdict has a certificate");
     if let Err(refusal) = verify(&certificate, history) {
         panic!("{what}, {model}: {refusal}\n{certificate:#?}");
@@ -51,7 +51,7 @@ fn runs_of_any_patience_lead_to_the_same_verdict() {
         for (model, as_oracle) in models {
             let allowed = oracle::allowed(as_oracle, &generated);
             for guesses in GUESSES {
-                let mut options = Options { witness: true, ..Options::default() };
+                let mut options = MemoryOptions { witness: true, ..MemoryOptions::default() };
                 options.knobs.store.guesses = guesses;
                 options.knobs.store.events_per_guess = 1;
                 options.knobs.store.around_stuck = 1 + case % 3;
@@ -78,7 +78,9 @@ fn larger_history(seed: u64, shape: atomic::MemoryConfig) -> History {
 #[test]
 fn long_executions_are_asked_for_an_interleaving_first() {
     let mut seen = [0, 0];
-    for (seed, machine) in [Machine::Sc, Machine::Sc, Machine::Tso, Machine::Pso].into_iter().enumerate() {
+    for (seed, machine) in
+        [MemoryMachine::Sc, MemoryMachine::Sc, MemoryMachine::Tso, MemoryMachine::Pso].into_iter().enumerate()
+    {
         let shape = atomic::MemoryConfig {
             threads: 5,
             operations: 40_000,
@@ -88,7 +90,8 @@ fn long_executions_are_asked_for_an_interleaving_first() {
         };
         let history = larger_history(seed as u64, shape);
         let execution = execution(&history);
-        let mut checker = Checker::new(&execution, &Options { witness: true, ..Options::default() });
+        let mut checker =
+            ExecutionChecker::new(&execution, &MemoryOptions { witness: true, ..MemoryOptions::default() });
         let engine = decide(Model::Ccm, &history, &execution, Strategy::Only(Tactic::Views)).0;
         for model in WEAKER {
             let decision = checker.check(model);
@@ -96,7 +99,7 @@ fn long_executions_are_asked_for_an_interleaving_first() {
             if model == Model::Ccm {
                 assert_eq!(decision.verdict, engine, "seed {seed}");
             }
-            if machine == Machine::Sc && seed % 2 == 0 {
+            if machine == MemoryMachine::Sc && seed % 2 == 0 {
                 assert_eq!((is_consistent, decision.strategy), (true, "run"), "seed {seed}, {model}");
             }
             seen[usize::from(is_consistent)] += 1;
@@ -113,7 +116,7 @@ fn what_sequential_consistency_implies_is_not_asked_again() {
     let shape =
         atomic::MemoryConfig { threads: 5, operations: 40_000, locations: 20, ..atomic::MemoryConfig::default() };
     let execution = execution(&larger_history(0, shape));
-    let mut checker = Checker::new(&execution, &Options::default());
+    let mut checker = ExecutionChecker::new(&execution, &MemoryOptions::default());
     assert_eq!(checker.check(Model::Sc).verdict, Verdict::Consistent);
     for model in WEAKER {
         let decision = checker.check(model);
@@ -138,7 +141,7 @@ fn what_saturation_leaves_open_is_decided_and_proved() {
         for config in hard_configs(copies) {
             let history = hard::history(&config);
             let execution = execution(&history);
-            let weak = check(Model::Wsc, &execution, &Options::default());
+            let weak = check(Model::Wsc, &execution, &MemoryOptions::default());
             assert_eq!(weak.verdict, Verdict::Consistent, "{config:?}: saturation decides it");
             let expected = if config.violating { Verdict::Violation } else { Verdict::Consistent };
             for strategy in [Strategy::Auto, Strategy::Only(Tactic::Search)] {
@@ -172,7 +175,7 @@ fn fences_make_store_buffers_sequential() {
         let history = to_history(&builder.build());
         let execution = execution(&history);
         for (model, weak) in [(Model::Tso, Model::Wtso), (Model::Pso, Model::Wpso)] {
-            let weak = check(weak, &execution, &Options::default());
+            let weak = check(weak, &execution, &MemoryOptions::default());
             assert_eq!(weak.verdict, Verdict::Consistent, "{config:?}: saturation decides it");
             let expected = if config.violating { Verdict::Violation } else { Verdict::Consistent };
             for strategy in [Strategy::Auto, Strategy::Only(Tactic::Search)] {

@@ -2,18 +2,19 @@
 //! all ways to order the pairs of larger executions. Certificates that were changed are refused.
 
 use history::{Execution, History, OperationId};
-use memory::{Knobs, Options, check};
-use model::{Certificate, Decision, Edge, Evidence, Model, Node, Rule, Verdict, digest};
+use memory::{Knobs, MemoryOptions, check};
+use model::{Certificate, Decided, Edge, Evidence, Model, Node, Rule, Verdict, digest};
 use verify::verify;
-use workload::memory::{self as machine, Machine, MemoryConfig};
+use workload::memory::{self as machine, MemoryConfig, MemoryMachine};
 use workload::random::SplitMix64;
 use workload::rings::{self, Condition, Ring};
 use workload::{cases, hard, to_history};
 
-const OPTIONS: Options = Options { witness: true, budget: memory::Budget::UNLIMITED, knobs: Knobs::DEFAULT };
+const OPTIONS: MemoryOptions =
+    MemoryOptions { witness: true, budget: memory::Budget::UNLIMITED, knobs: Knobs::DEFAULT };
 
 /// The decision. Its certificate is written as JSON, read again and verified.
-fn verified(execution: &Execution, history: &History) -> Decision {
+fn verified(execution: &Execution, history: &History) -> Decided {
     let decision = check(Model::Sra, execution, &OPTIONS);
     let certificate = Certificate::new(0, history, Model::Sra, &decision).expect("a verdict");
     let read = Certificate::from_json(&certificate.to_json(history), history).expect("it was just written");
@@ -22,7 +23,7 @@ fn verified(execution: &Execution, history: &History) -> Decision {
     decision
 }
 
-fn is_refuted(decision: &Decision) -> bool {
+fn is_refuted(decision: &Decided) -> bool {
     matches!(decision.evidence, Some(Evidence::Refutation(_)))
 }
 
@@ -81,7 +82,7 @@ fn runs_with_many_rmws_agree_with_the_axioms() {
     let mut verdicts = [0; 2];
     for seed in 0..cases(3_000) {
         let config = MemoryConfig {
-            machine: [Machine::Sc, Machine::ReleaseAcquire][seed as usize % 2],
+            machine: [MemoryMachine::Sc, MemoryMachine::ReleaseAcquire][seed as usize % 2],
             threads: 2 + seed as u32 % 3,
             operations: 6 + seed as u32 % 5,
             locations: 1 + seed as u32 % 3,

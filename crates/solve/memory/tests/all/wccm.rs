@@ -3,10 +3,10 @@
 use format::{Format, ReadOptions, read};
 use history::execution::LocationId;
 use history::{Execution, History, OperationId, ProcessId};
-use memory::{Options, check};
+use memory::{MemoryOptions, check};
 use model::{Certificate, Derivation, Edge, Evidence, Model, Node, Rule, Step, Verdict};
 use verify::{Refusal, verify};
-use workload::memory::{Machine, MemoryConfig, thread_by_thread};
+use workload::memory::{MemoryConfig, MemoryMachine, thread_by_thread};
 use workload::random::SplitMix64;
 use workload::small::{self, Shape};
 use workload::{cases, to_history};
@@ -24,7 +24,7 @@ fn certificate(history: &History, derivation: Derivation) -> Certificate {
 /// The derivation of a violation, which the verifier accepts.
 fn derivation(history: &History) -> Option<Derivation> {
     let execution = Execution::from_history(history).expect("values are unique");
-    let decision = check(Model::Wccm, &execution, &Options::default());
+    let decision = check(Model::Wccm, &execution, &MemoryOptions::default());
     if decision.verdict == Verdict::Consistent {
         return None;
     }
@@ -234,7 +234,7 @@ fn violations_of_large_histories_are_derived() {
     let mut violations = 0;
     for seed in 0..8 {
         let config = MemoryConfig {
-            machine: Machine::Tso,
+            machine: MemoryMachine::Tso,
             threads: 8,
             operations: 40_000,
             locations: 16,

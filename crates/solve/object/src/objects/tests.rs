@@ -3,7 +3,7 @@
 
 use history::{History, Object, Replay};
 use model::object::Core;
-use model::{Certificate, Decision, Evidence, Model, Verdict};
+use model::{Certificate, Decided, Evidence, Model, Verdict};
 use verify::verify;
 use workload::object::{Fault, ObjectConfig};
 
@@ -12,7 +12,7 @@ use super::stack::{Stack, copies};
 use super::{Specification, priority_queue, search_by, stack};
 use crate::answer::Answer;
 use crate::search::Limits;
-use crate::{Algorithm, Budget, GaveUp, ObjectHistory, Options, Part, check};
+use crate::{Algorithm, Budget, GaveUp, ObjectHistory, ObjectOptions, Part, check};
 
 fn text(history: &History) -> String {
     let mut writer = format::Writer::new(Vec::new(), format::Format::Text);
@@ -20,9 +20,9 @@ fn text(history: &History) -> String {
     String::from_utf8(writer.finish().expect("writing to memory")).expect("text")
 }
 
-fn decide(history: &History, algorithm: Algorithm) -> Decision {
+fn decide(history: &History, algorithm: Algorithm) -> Decided {
     let view = ObjectHistory::new(history).expect("an object history");
-    check(&view, &Options { witness: true, algorithm, ..Options::default() })
+    check(&view, &ObjectOptions { witness: true, algorithm, ..ObjectOptions::default() })
 }
 
 /// The verdict, with a certificate that the verifier accepts.
@@ -118,7 +118,7 @@ fn copies_of_a_stack_are_guessed() {
         assert!(is_linearizable, "{seed}\n{}", text(&history));
         guessed += 1;
         let evidence = Some(Evidence::Linearizations(found));
-        let decision = Decision { evidence, verdict: Verdict::Consistent, strategy: "levels", reason: None };
+        let decision = Decided { evidence, verdict: Verdict::Consistent, strategy: "levels", reason: None };
         let certificate = Certificate::new(0, &history, Model::Linearizable, &decision).expect("evidence");
         verify(&certificate, &history).unwrap_or_else(|refusal| panic!("{refusal}: {seed}\n{}", text(&history)));
     }
@@ -137,7 +137,7 @@ fn assert_no_return_is_blamed(history: &History) {
     let decided = decide(history, Algorithm::Auto);
     for id in (0..history.operations().len() as u32).map(history::OperationId) {
         let evidence = Some(Evidence::Core(Core::Stuck(id)));
-        let decision = Decision { verdict: Verdict::Violation, evidence, ..decided.clone() };
+        let decision = Decided { verdict: Verdict::Violation, evidence, ..decided.clone() };
         let certificate = Certificate::new(0, history, Model::Linearizable, &decision).expect("evidence");
         assert!(verify(&certificate, history).is_err(), "{id:?}\n{}", text(history));
     }

@@ -9,17 +9,17 @@ use common::text;
 use format::{Format, ReadOptions, read};
 use history::{History, HistoryBuilder, Method, Object, OperationId, Outcome, Replay, Value};
 use model::object::Core;
-use model::{Certificate, Decision, Evidence, Model, Verdict};
-use object::{Algorithm, ObjectHistory, Options, check};
+use model::{Certificate, Decided, Evidence, Model, Verdict};
+use object::{Algorithm, ObjectHistory, ObjectOptions, check};
 use verify::verify;
 use workload::object::{Fault, ObjectConfig};
 use workload::random::SplitMix64;
 
 const FAULTS: [Option<Fault>; 4] = [None, Some(Fault::OutOfOrder(3)), Some(Fault::Lost), Some(Fault::LateEmpty)];
 
-fn decide(history: &History, algorithm: Algorithm) -> Decision {
+fn decide(history: &History, algorithm: Algorithm) -> Decided {
     let view = ObjectHistory::new(history).expect("an object history");
-    check(&view, &Options { witness: true, algorithm, ..Options::default() })
+    check(&view, &ObjectOptions { witness: true, algorithm, ..ObjectOptions::default() })
 }
 
 /// The verdict, with a certificate that the verifier accepts. None if the algorithm does not apply.
@@ -50,7 +50,7 @@ fn claim_stuck(history: &History, random: &mut SplitMix64) {
     }
     let is_stuck = !oracle::object::linearizable(&replay.finish().expect("a history"));
     let evidence = Some(Evidence::Core(Core::Stuck(id)));
-    let decision = Decision { verdict: Verdict::Violation, strategy: "search", reason: None, evidence };
+    let decision = Decided { verdict: Verdict::Violation, strategy: "search", reason: None, evidence };
     let certificate = Certificate::new(0, history, Model::Linearizable, &decision).expect("evidence");
     let is_accepted = verify(&certificate, history).is_ok();
     assert!(is_accepted || !is_stuck, "{id:?}\n{}", text(history));

@@ -7,16 +7,16 @@ use std::io::Cursor;
 use common::text;
 use format::{Format, ReadOptions, read};
 use history::{History, Object, Replay};
-use model::{Certificate, Decision, Model, Verdict};
-use object::{Algorithm, ObjectHistory, Options, check};
+use model::{Certificate, Decided, Model, Verdict};
+use object::{Algorithm, ObjectHistory, ObjectOptions, check};
 use verify::verify;
 use workload::object::{Fault, ObjectConfig};
 
 const OBJECTS: [Object; 4] = [Object::Queue, Object::Stack, Object::PriorityQueue, Object::Exchanger];
 
-fn decide(history: &History, algorithm: Algorithm) -> Decision {
+fn decide(history: &History, algorithm: Algorithm) -> Decided {
     let view = ObjectHistory::new(history).expect("an object history");
-    check(&view, &Options { witness: true, algorithm, ..Options::default() })
+    check(&view, &ObjectOptions { witness: true, algorithm, ..ObjectOptions::default() })
 }
 
 /// The verdict, with a certificate that the verifier accepts.

@@ -4,13 +4,13 @@
 use crate::common;
 use common::{has_fast, objects, text};
 use history::History;
-use model::{Certificate, Decision, Model, Verdict};
-use object::{Algorithm, ObjectHistory, Options, check};
+use model::{Certificate, Decided, Model, Verdict};
+use object::{Algorithm, ObjectHistory, ObjectOptions, check};
 use verify::verify;
 
-fn decide(history: &History, algorithm: Algorithm) -> Decision {
+fn decide(history: &History, algorithm: Algorithm) -> Decided {
     let view = ObjectHistory::new(history).expect("an object history");
-    check(&view, &Options { witness: true, algorithm, ..Options::default() })
+    check(&view, &ObjectOptions { witness: true, algorithm, ..ObjectOptions::default() })
 }
 
 #[test]

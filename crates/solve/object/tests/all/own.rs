@@ -22,7 +22,7 @@ use format::{Format, ReadOptions, Writer, read};
 use history::OperationId;
 use model::object::{Core, Linearization};
 use model::{Certificate, Evidence, Model, Verdict};
-use object::{Calls, Options, Sequential, Timed, check_calls, recorded};
+use object::{Calls, ObjectOptions, Sequential, Timed, check_calls, recorded};
 use verify::{specification, verify};
 use workload::random::SplitMix64;
 
@@ -71,7 +71,7 @@ where
     S::Return: Clone + Debug,
 {
     const CASES: u64 = 4000;
-    let options = Options { witness: true, ..Options::default() };
+    let options = ObjectOptions { witness: true, ..ObjectOptions::default() };
     let (mut violations, mut refused) = (0, 0);
     for seed in 0..CASES {
         let mut random = SplitMix64::new(seed);
@@ -152,7 +152,7 @@ fn the_first_is_blamed() {
         Timed::returned(Some(7), [4, 5], 7),
         Timed::returned(None, [6, 7], 8),
     ];
-    let decision = check_calls(&counter::Counter, &calls, &Options::default());
+    let decision = check_calls(&counter::Counter, &calls, &ObjectOptions::default());
     assert_eq!(decision.evidence, Some(Evidence::Core(Core::Stuck(OperationId(1)))));
 }
 
@@ -160,9 +160,9 @@ fn the_first_is_blamed() {
 #[test]
 fn moments() {
     let calls = [Timed::returned(Some(1), [5, 5], 1), Timed::returned(None, [5, 5], 0)];
-    assert_eq!(check_calls(&counter::Counter, &calls, &Options::default()).verdict, Verdict::Consistent);
+    assert_eq!(check_calls(&counter::Counter, &calls, &ObjectOptions::default()).verdict, Verdict::Consistent);
     let calls = [Timed::returned(Some(1), [5, 4], 1)];
-    assert_eq!(check_calls(&counter::Counter, &calls, &Options::default()).verdict, Verdict::Unknown);
+    assert_eq!(check_calls(&counter::Counter, &calls, &ObjectOptions::default()).verdict, Verdict::Unknown);
 }
 
 /// A recorded history in every format: the same calls, the same certificate, which belongs to that history only.
@@ -176,7 +176,7 @@ fn recorded_histories() {
         reader.next().expect("a history").expect("a good one")
     };
     let history = parse(text.into(), Format::Text);
-    let options = Options { witness: true, ..Options::default() };
+    let options = ObjectOptions { witness: true, ..ObjectOptions::default() };
     let calls = recorded(&history, account::read_operation).expect("operations");
     let decision = check_calls(&account::Accounts, &calls, &options);
     assert_eq!(decision.verdict, Verdict::Consistent);

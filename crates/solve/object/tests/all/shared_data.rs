@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use format::{ReadOptions, open};
 use history::History;
-use model::{Certificate, Decision, Model, Verdict};
-use object::{Algorithm, Budget, ObjectHistory, Options, check};
+use model::{Certificate, Decided, Model, Verdict};
+use object::{Algorithm, Budget, ObjectHistory, ObjectOptions, check};
 use verify::verify;
 
 fn folder() -> Option<PathBuf> {
@@ -24,10 +24,10 @@ fn read(path: &Path) -> History {
     reader.next().expect("a history").unwrap_or_else(|error| panic!("{}: {error:?}", path.display()))
 }
 
-fn decide(history: &History, algorithm: Algorithm) -> Decision {
+fn decide(history: &History, algorithm: Algorithm) -> Decided {
     let view = ObjectHistory::new(history).expect("an object history");
     let budget = Budget::default().timeout(Duration::from_secs(60));
-    check(&view, &Options { witness: true, algorithm, budget, ..Options::default() })
+    check(&view, &ObjectOptions { witness: true, algorithm, budget, ..ObjectOptions::default() })
 }
 
 /// Checks one file by all algorithms that apply.

@@ -5,12 +5,12 @@ use common::objects;
 use history::{History, OperationId};
 use model::object::{Core, Stay};
 use model::{Certificate, Evidence, Model, Verdict};
-use object::{ObjectHistory, Options, check};
+use object::{ObjectHistory, ObjectOptions, check};
 use verify::verify;
 
 fn certificate(history: &History) -> Certificate {
     let view = ObjectHistory::new(history).expect("an object history");
-    let decision = check(&view, &Options { witness: true, ..Options::default() });
+    let decision = check(&view, &ObjectOptions { witness: true, ..ObjectOptions::default() });
     Certificate::new(0, history, Model::Linearizable, &decision).expect("evidence")
 }
 

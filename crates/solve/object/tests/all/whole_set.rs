@@ -2,9 +2,9 @@
 
 use crate::common;
 use common::text;
-use history::{Call, End, History, HistoryBuilder, Method, Object, Operation, OperationId, Outcome, Value};
+use history::{Call, CallEnd, History, HistoryBuilder, Method, Object, Operation, OperationId, Outcome, Value};
 use model::{Certificate, Model, Verdict};
-use object::{Algorithm, ObjectHistory, Options, check};
+use object::{Algorithm, ObjectHistory, ObjectOptions, check};
 use verify::verify;
 
 struct Random(u64);
@@ -69,7 +69,7 @@ fn run(seed: u64) -> History {
                 open[process] = Some((id, Some(result)));
             }
             Some((_, Some(result))) if random.below(5) > 0 => {
-                builder.end(processes[process], End::Ok(result)).expect("the process has an operation open");
+                builder.end(processes[process], CallEnd::Ok(result)).expect("the process has an operation open");
                 open[process] = None;
             }
             None | Some(_) => {}
@@ -100,7 +100,7 @@ fn whole_sets_agree_with_the_definition() {
         violations += u64::from(expected == Verdict::Violation);
         let view = ObjectHistory::new(&history).expect("an object history");
         for algorithm in [Algorithm::Auto, Algorithm::Fast, Algorithm::Search] {
-            let decision = check(&view, &Options { witness: true, algorithm, ..Options::default() });
+            let decision = check(&view, &ObjectOptions { witness: true, algorithm, ..ObjectOptions::default() });
             if algorithm == Algorithm::Fast && decision.verdict == Verdict::Unknown {
                 continue;
             }
@@ -133,7 +133,8 @@ fn a_lost_element_among_many_that_are_unknown() {
         let text = format!("{text}[q] return {{{}{rest}}}\n", all.join(","));
         let history = format::read(Box::new(std::io::Cursor::new(text)), &format::ReadOptions::default());
         let history = history.map(Result::unwrap).next().unwrap();
-        let decision = check(&ObjectHistory::new(&history).unwrap(), &Options { witness: true, ..Options::default() });
+        let decision =
+            check(&ObjectHistory::new(&history).unwrap(), &ObjectOptions { witness: true, ..ObjectOptions::default() });
         assert_eq!((decision.verdict, decision.strategy), (expected, "fast"));
         let certificate = Certificate::new(0, &history, Model::Linearizable, &decision).unwrap();
         assert_eq!(verify(&certificate, &history), Ok(()));
@@ -149,7 +150,7 @@ fn what_was_read_was_there_at_one_moment() {
     let history = format::read(Box::new(text.as_bytes()), &format::ReadOptions::default());
     let history = history.map(Result::unwrap).next().unwrap();
     let view = ObjectHistory::new(&history).unwrap();
-    let decision = check(&view, &Options::default());
+    let decision = check(&view, &ObjectOptions::default());
     assert_eq!(decision.verdict, Verdict::Violation);
     assert_eq!(history.operation(OperationId(3)).method, Method::ReadAll);
 }

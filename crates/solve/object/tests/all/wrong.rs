@@ -6,7 +6,7 @@ use std::time::Duration;
 use common::{objects, text};
 use history::{Method, Object, Operation, Value};
 use model::Verdict;
-use object::{Budget, ObjectHistory, Options};
+use object::{Budget, ObjectHistory, ObjectOptions};
 use workload::object::{Fault, ObjectConfig, events, history};
 
 const FAULTS: [Fault; 6] = [
@@ -23,7 +23,7 @@ fn verdict(config: &ObjectConfig) -> Verdict {
     assert!(history.operations().len() <= config.operations as usize, "{config:?}");
     let view = ObjectHistory::new(&history).expect("an object history");
     let budget = Budget::default().timeout(Duration::from_secs(60));
-    let decision = object::check(&view, &Options { budget, ..Options::default() });
+    let decision = object::check(&view, &ObjectOptions { budget, ..ObjectOptions::default() });
     assert_ne!(decision.verdict, Verdict::Unknown, "{:?}: {config:?}", decision.reason);
     decision.verdict
 }

@@ -16,8 +16,8 @@ use std::collections::VecDeque;
 use history::execution::Kind;
 use workload::random::SplitMix64;
 
-use crate::client::{ClientOperation, Instruction, Program};
-use crate::system::{MemorySystem, Request};
+use crate::client::{ClientOperation, ClientProgram, Instruction};
+use crate::system::{MemoryRequest, MemorySystem};
 use in_order::InOrder;
 use out_of_order::OutOfOrder;
 use store_buffer::StoreBuffer;
@@ -214,7 +214,7 @@ impl Log {
 /// What the cores of all kinds have: the thread, its program, and the counters.
 struct Thread {
     number: u32,
-    program: Program,
+    program: ClientProgram,
     random: SplitMix64,
     /// The index of the next instruction.
     index: u32,
@@ -238,7 +238,7 @@ impl Thread {
         debug_assert!(instruction.kind != Kind::Fence);
         let Instruction { kind, location, value, .. } = instruction;
         let tag = self.next_tag;
-        if !system.issue(self.number, Request { tag, kind, location, value }) {
+        if !system.issue(self.number, MemoryRequest { tag, kind, location, value }) {
             return None;
         }
         self.next_tag = self.next_tag.wrapping_add(1);
@@ -260,7 +260,7 @@ enum Inner {
 }
 
 impl Core {
-    pub(crate) fn new(cores: &Cores, number: u32, program: Program, seed: u64) -> Self {
+    pub(crate) fn new(cores: &Cores, number: u32, program: ClientProgram, seed: u64) -> Self {
         let thread = Thread { number, program, random: SplitMix64::new(seed), index: 0, next_tag: 0 };
         let kind = match cores.kind {
             CoreKind::InOrder => Inner::InOrder(InOrder::default()),

@@ -83,7 +83,7 @@ pub enum ClientsFault {
 
 /// One way in which the instances of a round ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct InstanceOutcome {
     /// What was read, by thread and in program order.
     pub operations: Vec<ClientOperation>,
     /// How many instances ended so.
@@ -98,12 +98,12 @@ pub struct Round {
     /// The shape of its program.
     pub client: Client,
     /// The distinct outcomes.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<InstanceOutcome>,
 }
 
 impl Round {
     /// The history of an outcome.
-    pub fn history(&self, outcome: &Outcome) -> History {
+    pub fn history(&self, outcome: &InstanceOutcome) -> History {
         history(self.client.threads, self.client.locations, &outcome.operations, false)
     }
 }
@@ -181,7 +181,7 @@ fn compile(instruction: &mut Instruction, orders: Orders, random: &mut SplitMix6
 }
 
 /// The distinct outcomes, in the order of the values that were read.
-fn outcomes(programs: &[Vec<Instruction>], told: &[Vec<u32>], instances: usize) -> Vec<Outcome> {
+fn outcomes(programs: &[Vec<Instruction>], told: &[Vec<u32>], instances: usize) -> Vec<InstanceOutcome> {
     let reads: Vec<usize> =
         programs.iter().map(|program| program.iter().filter(|it| it.kind.reads()).count()).collect();
     let mut counts: BTreeMap<Vec<u32>, u64> = BTreeMap::new();
@@ -207,7 +207,7 @@ fn outcomes(programs: &[Vec<Instruction>], told: &[Vec<u32>], instances: usize) 
                 operations.push(ClientOperation { thread, index, instruction, read, performed: 0 });
             }
         }
-        Outcome { operations, count }
+        InstanceOutcome { operations, count }
     };
     counts.into_iter().map(outcome).collect()
 }

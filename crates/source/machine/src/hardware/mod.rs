@@ -21,7 +21,7 @@ use core_affinity::CoreId;
 use explore::{Order, Update};
 use workload::random::SplitMix64;
 
-pub use client::{Clients, Orders, Outcome, Round, clients};
+pub use client::{Clients, InstanceOutcome, Orders, Round, clients};
 pub use litmus::run_litmus;
 
 /// How programs are run.

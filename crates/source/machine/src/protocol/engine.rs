@@ -9,8 +9,8 @@
 use history::execution::Kind;
 
 use super::Protocol;
-use super::table::{Action, Event, State, Table};
-use crate::system::{Notice, Request};
+use super::table::{State, Table, TableAction, TableEvent};
+use crate::system::{MemoryRequest, Notice};
 
 /// How many locations a block has at most.
 pub const MAX_WORDS: usize = 8;
@@ -23,7 +23,7 @@ pub(crate) type Words = [u32; MAX_WORDS];
 /// A message between two controllers. The directory has the number after that of the last cache.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Message {
-    pub(crate) kind: Event,
+    pub(crate) kind: TableEvent,
     pub(crate) from: u8,
     pub(crate) to: u8,
     /// The cache that the transaction is for.
@@ -42,7 +42,7 @@ pub(crate) struct CacheLine {
     pub(crate) state: State,
     pub(crate) data: Words,
     /// The access that waits for the transaction to end.
-    request: Option<Request>,
+    request: Option<MemoryRequest>,
     /// How many answers are still to come; if `counting`, the transaction goes on as soon as there are none.
     pending: i16,
     counting: bool,
@@ -72,7 +72,7 @@ pub(crate) enum Taken {
     Done,
     Stalled,
     /// The table has no row for it.
-    Unexpected(State, Event),
+    Unexpected(State, TableEvent),
 }
 
 /// The controllers of all caches and of the directory.
@@ -91,9 +91,9 @@ pub(crate) struct Engine {
 
 /// The event that a transition is about.
 struct Cause {
-    event: Event,
+    event: TableEvent,
     message: Option<Message>,
-    request: Option<Request>,
+    request: Option<MemoryRequest>,
 }
 
 impl Engine {
@@ -157,15 +157,21 @@ impl Engine {
     }
 
     /// An access of a core.
-    pub(crate) fn request(&mut self, protocol: &Protocol, core: u8, request: Request, effects: &mut Effects) -> Taken {
-        let event = if request.kind == Kind::Read { Event::Load } else { Event::Store };
+    pub(crate) fn request(
+        &mut self,
+        protocol: &Protocol,
+        core: u8,
+        request: MemoryRequest,
+        effects: &mut Effects,
+    ) -> Taken {
+        let event = if request.kind == Kind::Read { TableEvent::Load } else { TableEvent::Store };
         let cause = Cause { event, message: None, request: Some(request) };
         self.transition(protocol, core, request.location / self.words, &cause, effects)
     }
 
     /// A cache wants to be rid of a block.
     pub(crate) fn replace(&mut self, protocol: &Protocol, core: u8, block: u32, effects: &mut Effects) -> Taken {
-        let cause = Cause { event: Event::Replacement, message: None, request: None };
+        let cause = Cause { event: TableEvent::Replacement, message: None, request: None };
         self.transition(protocol, core, block, &cause, effects)
     }
 
@@ -173,18 +179,20 @@ impl Engine {
     pub(crate) fn receive(&mut self, protocol: &Protocol, message: Message, effects: &mut Effects) -> Taken {
         let line = self.line(message.to, message.block);
         let event = match message.kind {
-            Event::Put | Event::PutClean
+            TableEvent::Put | TableEvent::PutClean
                 if protocol.knows_copies && (line.state != State::M || line.owner != message.from) =>
             {
                 // While a transaction is under way, nobody knows yet who the owner will be.
-                if protocol.directory.row(line.state, Event::PutStale).is_some() {
-                    Event::PutStale
+                if protocol.directory.row(line.state, TableEvent::PutStale).is_some() {
+                    TableEvent::PutStale
                 } else {
                     message.kind
                 }
             }
             // The copy was lost before the wish to write it arrived.
-            Event::Upgrade if line.sharers & (1 << message.from) == 0 || line.state != State::S => Event::GetM,
+            TableEvent::Upgrade if line.sharers & (1 << message.from) == 0 || line.state != State::S => {
+                TableEvent::GetM
+            }
             kind => kind,
         };
         let cause = Cause { event, message: Some(message), request: None };
@@ -196,10 +204,10 @@ impl Engine {
         let table = if is_cache { &protocol.cache } else { &protocol.directory };
         let state = self.state(node, block);
         let Some(row) = table.row(state, cause.event) else { return Taken::Unexpected(state, cause.event) };
-        if row.actions.first() == Some(&Action::Stall) {
+        if row.actions.first() == Some(&TableAction::Stall) {
             return Taken::Stalled;
         }
-        if cause.request.is_some() && row.actions.iter().any(|action| matches!(action, Action::Request(_))) {
+        if cause.request.is_some() && row.actions.iter().any(|action| matches!(action, TableAction::Request(_))) {
             self.line(node, block).request = cause.request;
         }
         // The block as it was taken out of the cache.
@@ -223,16 +231,24 @@ impl Engine {
         }
         line.counting = false;
         let event = match (line.owned, line.shared) {
-            (true, _) => Event::AllAcksOwned,
-            (false, true) => Event::AllAcksShared,
-            (false, false) => Event::AllAcks,
+            (true, _) => TableEvent::AllAcksOwned,
+            (false, true) => TableEvent::AllAcksShared,
+            (false, false) => TableEvent::AllAcks,
         };
         let state = line.state;
-        let event = if table.row(state, event).is_some() { event } else { Event::AllAcks };
+        let event = if table.row(state, event).is_some() { event } else { TableEvent::AllAcks };
         self.transition(protocol, node, block, &Cause { event, message: None, request: None }, effects)
     }
 
-    fn act(&mut self, action: Action, node: u8, block: u32, cause: &Cause, work: &mut Words, effects: &mut Effects) {
+    fn act(
+        &mut self,
+        action: TableAction,
+        node: u8,
+        block: u32,
+        cause: &Cause,
+        work: &mut Words,
+        effects: &mut Effects,
+    ) {
         let (caches, words) = (self.caches, self.words);
         let directory = caches;
         let line = self.line(node, block);
@@ -246,9 +262,9 @@ impl Engine {
             effects.sent.push(Message { kind, from: node, to, requester, acks, block, data, id: 0 });
         };
         match action {
-            Action::Stall => {}
-            Action::LoadHit | Action::LoadDone => {
-                let is_hit = action == Action::LoadHit;
+            TableAction::Stall => {}
+            TableAction::LoadHit | TableAction::LoadDone => {
+                let is_hit = action == TableAction::LoadHit;
                 if let Some(request) = if is_hit { cause.request } else { line.request.take() } {
                     let from = if is_hit { *work } else { line.data };
                     let value = from[(request.location % words) as usize];
@@ -256,8 +272,8 @@ impl Engine {
                     self.check_load(node, request, value);
                 }
             }
-            Action::StoreHit | Action::StoreDone => {
-                let is_hit = action == Action::StoreHit;
+            TableAction::StoreHit | TableAction::StoreDone => {
+                let is_hit = action == TableAction::StoreHit;
                 if let Some(request) = if is_hit { cause.request } else { line.request.take() } {
                     let into = if is_hit { work } else { &mut line.data };
                     let word = &mut into[(request.location % words) as usize];
@@ -271,73 +287,73 @@ impl Engine {
                     }
                 }
             }
-            Action::ProfileHit => {
+            TableAction::ProfileHit => {
                 line.data = *work;
                 effects.hits += 1;
             }
-            Action::Request(kind) => {
+            TableAction::Request(kind) => {
                 (line.pending, line.counting, line.shared, line.owned) = (0, false, false, false);
                 send(kind, directory, None, 0);
             }
-            Action::Fill => line.data = cause.message.map_or(line.data, |message| message.data),
-            Action::FillUnlessOwned => {
+            TableAction::Fill => line.data = cause.message.map_or(line.data, |message| message.data),
+            TableAction::FillUnlessOwned => {
                 if !line.owned {
                     line.data = cause.message.map_or(line.data, |message| message.data);
                 }
             }
-            Action::AwaitAcks => {
+            TableAction::AwaitAcks => {
                 line.pending += i16::from(cause.message.map_or(0, |message| message.acks));
                 line.counting = true;
             }
-            Action::AwaitAll(others) => {
+            TableAction::AwaitAll(others) => {
                 (line.shared, line.owned) = (false, false);
                 line.pending = i16::from(caches) - 1 + i16::from(others);
                 line.counting = true;
             }
-            Action::CountAck => line.pending = line.pending.saturating_sub(1),
-            Action::NoteShared => line.shared = true,
-            Action::NoteOwned => line.owned = true,
-            Action::Answer(kind) => send(kind, requester, None, line.acks),
-            Action::AnswerData(kind) => send(kind, requester, Some(&line.data), line.acks),
-            Action::Tell(kind) => send(kind, directory, None, 0),
-            Action::TellData(kind) => send(kind, directory, Some(&line.data), 0),
-            Action::Drop => {
+            TableAction::CountAck => line.pending = line.pending.saturating_sub(1),
+            TableAction::NoteShared => line.shared = true,
+            TableAction::NoteOwned => line.owned = true,
+            TableAction::Answer(kind) => send(kind, requester, None, line.acks),
+            TableAction::AnswerData(kind) => send(kind, requester, Some(&line.data), line.acks),
+            TableAction::Tell(kind) => send(kind, directory, None, 0),
+            TableAction::TellData(kind) => send(kind, directory, Some(&line.data), 0),
+            TableAction::Drop => {
                 effects.notices.push(Notice::Lost { core: node.into(), first: block * words, count: words });
             }
-            Action::Invalidate => {
+            TableAction::Invalidate => {
                 line.acks = 0;
                 for reader in (0..caches).filter(|&reader| reader != requester && line.sharers & (1 << reader) != 0) {
                     line.acks += 1;
-                    send(Event::Inv, reader, None, 0);
+                    send(TableEvent::Inv, reader, None, 0);
                 }
                 line.sharers = 0;
             }
-            Action::Forward(kind) => send(kind, line.owner, None, 0),
-            Action::Probe(kind) => {
+            TableAction::Forward(kind) => send(kind, line.owner, None, 0),
+            TableAction::Probe(kind) => {
                 for cache in (0..caches).filter(|&cache| cache != requester) {
                     send(kind, cache, None, 0);
                 }
             }
-            Action::NoteRequester => (line.requester, line.owned) = (requester, false),
-            Action::KeepData => {
+            TableAction::NoteRequester => (line.requester, line.owned) = (requester, false),
+            TableAction::KeepData => {
                 line.kept = cause.message.map_or(line.kept, |message| message.data);
                 line.owned = true;
             }
-            Action::AnswerKept(kind) => {
+            TableAction::AnswerKept(kind) => {
                 let data = if line.owned { line.kept } else { line.data };
                 send(kind, requester, Some(&data), 0);
             }
-            Action::WriteMemory => line.data = cause.message.map_or(line.data, |message| message.data),
-            Action::SetOwner => (line.owner, line.sharers, line.acks) = (requester, 0, 0),
-            Action::OwnerShares => (line.sharers, line.acks) = (1 << line.owner, 0),
-            Action::AddSharer => {
+            TableAction::WriteMemory => line.data = cause.message.map_or(line.data, |message| message.data),
+            TableAction::SetOwner => (line.owner, line.sharers, line.acks) = (requester, 0, 0),
+            TableAction::OwnerShares => (line.sharers, line.acks) = (1 << line.owner, 0),
+            TableAction::AddSharer => {
                 line.sharers |= 1 << requester;
                 line.acks = 0;
             }
         }
     }
 
-    fn check_load(&mut self, node: u8, request: Request, value: u32) {
+    fn check_load(&mut self, node: u8, request: MemoryRequest, value: u32) {
         if let Some(last) = &self.last
             && last[request.location as usize] != value
             && self.broken.is_none()

@@ -6,15 +6,15 @@
 //! forgotten their copies. Until then the store waits (MA). Copies that are only read are dropped without a word, so a
 //! cache may be asked to forget what it no longer has.
 
-use super::table::Action::{
+use super::table::State::{B, E, I, II, IM, IS, M, MA, MI, MS, S, SD, SM, SU};
+use super::table::TableAction::{
     AddSharer, Answer, AnswerData, AwaitAcks, CountAck, Drop, Fill, Forward, Invalidate, LoadDone, LoadHit,
     OwnerShares, ProfileHit, Request, SetOwner, StoreDone, StoreHit, Tell, TellData, WriteMemory,
 };
-use super::table::Event::{
+use super::table::TableEvent::{
     Ack, AllAcks, CopyBack, Data, DataE, FwdGetM, FwdGetS, GetM, GetS, Grant, Inv, Load, Put, PutClean, PutStale,
     Replacement, Store, Unblock, UnblockE, Upgrade, WbAck, WbNack,
 };
-use super::table::State::{B, E, I, II, IM, IS, M, MA, MI, MS, S, SD, SM, SU};
 use super::table::{Table, Written};
 use super::{Bug, Protocol};
 

@@ -5,12 +5,12 @@
 //! sends the data with Put; the directory acknowledges it. If the directory has meanwhile asked the evicting cache for
 //! the block, the cache sends the data (MI, FwdGetM), and its Put, which comes too late, is refused with WbNack.
 
-use super::table::Action::{
+use super::table::State::{B, I, II, IM, IS, M, MI};
+use super::table::TableAction::{
     Answer, AnswerData, Drop, Fill, Forward, LoadDone, LoadHit, ProfileHit, Request, SetOwner, StoreDone, StoreHit,
     Tell, TellData, WriteMemory,
 };
-use super::table::Event::{Data, FwdGetM, GetM, Load, Put, PutStale, Replacement, Store, UnblockE, WbAck, WbNack};
-use super::table::State::{B, I, II, IM, IS, M, MI};
+use super::table::TableEvent::{Data, FwdGetM, GetM, Load, Put, PutStale, Replacement, Store, UnblockE, WbAck, WbNack};
 use super::table::{Table, Written};
 use super::{Bug, Protocol};
 

@@ -23,7 +23,7 @@ use std::fmt;
 
 pub use engine::{MAX_CACHES, MAX_WORDS};
 pub use reach::{Explored, explore};
-pub use table::{Action, Event, ProtocolRow, State, Table};
+pub use table::{ProtocolRow, State, Table, TableAction, TableEvent};
 
 /// The protocols by name.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -4,15 +4,15 @@
 //! unblocks the directory. A cache asks before it gives a block back, a changed one (Put) or one that was only read
 //! (PutClean); the data follows when the directory agrees (WbAck), or WbCancel if there is nothing to write.
 
-use super::table::Action::{
+use super::table::State::{B, E, EI, I, II, IM, IS, M, MI, O, OM, PM, PS, S, SI, SM, U, W};
+use super::table::TableAction::{
     Answer, AnswerKept, AwaitAll, CountAck, Drop, Fill, KeepData, LoadDone, LoadHit, NoteRequester, NoteShared, Probe,
     ProfileHit, Request, StoreDone, StoreHit, Tell, TellData, WriteMemory,
 };
-use super::table::Event::{
+use super::table::TableEvent::{
     Ack, AllAcks, AllAcksOwned, AllAcksShared, Data, DataE, GetM, GetS, Load, OwnerData, ProbeM, ProbeS, Put, PutClean,
     Replacement, SharedAck, Store, Unblock, WbAck, WbCancel, WbData,
 };
-use super::table::State::{B, E, EI, I, II, IM, IS, M, MI, O, OM, PM, PS, S, SI, SM, U, W};
 use super::table::{Table, Written};
 use super::{Bug, Protocol};
 

@@ -6,15 +6,15 @@
 //! is read stays the owner (O). An eviction asks first (Put); the data follows when the directory agrees (WbAck), or
 //! WbCancel if another cache has meanwhile taken the block.
 
-use super::table::Action::{
+use super::table::State::{B, E, I, II, IM, IS, M, MI, N, O, OI, OM, S, SM, W};
+use super::table::TableAction::{
     Answer, AnswerData, AwaitAll, CountAck, Drop, Fill, FillUnlessOwned, LoadDone, LoadHit, NoteOwned, NoteShared,
     Probe, ProfileHit, Request, StoreDone, StoreHit, Tell, TellData, WriteMemory,
 };
-use super::table::Event::{
+use super::table::TableEvent::{
     Ack, AllAcks, AllAcksOwned, AllAcksShared, GetM, GetS, Load, MemoryData, OwnerData, ProbeM, ProbeS, Put,
     Replacement, SharedAck, Store, Unblock, UnblockE, UnblockOwned, WbAck, WbCancel, WbData, WbNack,
 };
-use super::table::State::{B, E, I, II, IM, IS, M, MI, N, O, OI, OM, S, SM, W};
 use super::table::{Table, Written};
 use super::{Bug, Protocol};
 

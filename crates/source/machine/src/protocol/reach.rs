@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 
 use super::Protocol;
 use super::engine::{Effects, Engine, Message, Taken};
-use crate::system::Request;
+use crate::system::MemoryRequest;
 
 /// What an exploration found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,7 +112,7 @@ fn follow(
     }
     for core in 0..caches {
         let mut request = |kind, value| {
-            let request = Request { tag: 0, kind, location: 0, value };
+            let request = MemoryRequest { tag: 0, kind, location: 0, value };
             take(messages, &|engine, effects| engine.request(protocol, core, request, effects))
         };
         request(Kind::Read, 0)?;

@@ -55,7 +55,7 @@ pub enum State {
 /// What happens to a block at a controller: a request of the core, a message that arrives, or a count that is complete.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
-pub enum Event {
+pub enum TableEvent {
     /// The core loads.
     Load,
     /// The core stores, or does a read-modify-write.
@@ -122,7 +122,7 @@ pub enum Event {
     WbCancel,
 }
 
-impl Event {
+impl TableEvent {
     /// Whether a message of this kind answers a request or writes data back, so that what is known about the block can
     /// ride on it.
     pub const fn carries(self) -> bool {
@@ -143,7 +143,7 @@ impl State {
 
 /// What a controller does. The *requester* is the cache that a transaction is for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum TableAction {
     /// The event has to wait until the state changes.
     Stall,
     /// Answers the core's load from the block.
@@ -157,7 +157,7 @@ pub enum Action {
     /// Does the store that waits, and answers it.
     StoreDone,
     /// Sends a request to the directory: a transaction begins.
-    Request(Event),
+    Request(TableEvent),
     /// Takes the data that came.
     Fill,
     /// Takes the data that came, unless an owner's data came before.
@@ -173,27 +173,27 @@ pub enum Action {
     /// Notes that another cache is the owner.
     NoteOwned,
     /// Sends an answer to the requester.
-    Answer(Event),
+    Answer(TableEvent),
     /// Sends an answer to the requester, with data and the number of acknowledgements to wait for.
-    AnswerData(Event),
+    AnswerData(TableEvent),
     /// Sends a message to the directory.
-    Tell(Event),
+    Tell(TableEvent),
     /// Sends a message to the directory, with data.
-    TellData(Event),
+    TellData(TableEvent),
     /// The core is told that the block is gone.
     Drop,
     /// Asks all other readers to forget their copies, and counts them.
     Invalidate,
     /// Sends the owner what it shall do.
-    Forward(Event),
+    Forward(TableEvent),
     /// Asks all caches but the requester.
-    Probe(Event),
+    Probe(TableEvent),
     /// Notes the requester.
     NoteRequester,
     /// The data that came is what the requester will get, instead of the memory's.
     KeepData,
     /// Sends the requester the data that was kept or, if none was, the memory's.
-    AnswerKept(Event),
+    AnswerKept(TableEvent),
     /// Writes the data that came into the memory.
     WriteMemory,
     /// The requester is the owner.
@@ -210,13 +210,13 @@ impl fmt::Display for State {
     }
 }
 
-impl fmt::Display for Event {
+impl fmt::Display for TableEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&format!("{self:?}"))
     }
 }
 
-impl fmt::Display for Action {
+impl fmt::Display for TableAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self:?}")
     }
@@ -228,9 +228,9 @@ pub struct ProtocolRow {
     /// In this state,
     pub state: State,
     /// on this event,
-    pub event: Event,
+    pub event: TableEvent,
     /// do this
-    pub actions: Vec<Action>,
+    pub actions: Vec<TableAction>,
     /// and go there.
     pub next: State,
 }
@@ -240,17 +240,17 @@ pub struct ProtocolRow {
 pub struct Table {
     rows: Vec<ProtocolRow>,
     /// By state and event: one more than the number of the row; zero if there is none.
-    index: Box<[u16; State::COUNT * Event::COUNT]>,
+    index: Box<[u16; State::COUNT * TableEvent::COUNT]>,
 }
 
 impl Default for Table {
     fn default() -> Self {
-        Self { rows: Vec::new(), index: Box::new([0; State::COUNT * Event::COUNT]) }
+        Self { rows: Vec::new(), index: Box::new([0; State::COUNT * TableEvent::COUNT]) }
     }
 }
 
 /// A row as the modules of the protocols write it.
-pub(super) type Written = (State, Event, &'static [Action], State);
+pub(super) type Written = (State, TableEvent, &'static [TableAction], State);
 
 impl Table {
     /// The table with these rows.
@@ -264,20 +264,20 @@ impl Table {
     }
 
     /// All these events wait in all these states.
-    pub(super) fn stalls(mut self, states: &[State], events: &[Event]) -> Self {
+    pub(super) fn stalls(mut self, states: &[State], events: &[TableEvent]) -> Self {
         for &state in states {
             for &event in events {
                 debug_assert!(self.row(state, event).is_none(), "{state} and {event} have two rows");
-                self.set(state, event, &[Action::Stall], state);
+                self.set(state, event, &[TableAction::Stall], state);
             }
         }
         self
     }
 
     /// Enters a row, or takes the place of the one that was there.
-    pub fn set(&mut self, state: State, event: Event, actions: &[Action], next: State) {
+    pub fn set(&mut self, state: State, event: TableEvent, actions: &[TableAction], next: State) {
         let row = ProtocolRow { state, event, actions: actions.to_vec(), next };
-        let place = &mut self.index[state as usize * Event::COUNT + event as usize];
+        let place = &mut self.index[state as usize * TableEvent::COUNT + event as usize];
         if *place == 0 {
             self.rows.push(row);
             *place = self.rows.len() as u16;
@@ -288,8 +288,8 @@ impl Table {
 
     /// The row of a state and an event.
     #[inline]
-    pub fn row(&self, state: State, event: Event) -> Option<&ProtocolRow> {
-        let place = self.index[state as usize * Event::COUNT + event as usize];
+    pub fn row(&self, state: State, event: TableEvent) -> Option<&ProtocolRow> {
+        let place = self.index[state as usize * TableEvent::COUNT + event as usize];
         Some(&self.rows[(place as usize).checked_sub(1)?])
     }
 
@@ -300,12 +300,12 @@ impl Table {
 
     /// Whether a core may load from a block in this state.
     pub fn is_readable(&self, state: State) -> bool {
-        self.row(state, Event::Load).is_some_and(|row| row.actions.contains(&Action::LoadHit))
+        self.row(state, TableEvent::Load).is_some_and(|row| row.actions.contains(&TableAction::LoadHit))
     }
 
     /// Whether a core may store into a block in this state.
     pub fn is_writable(&self, state: State) -> bool {
-        self.row(state, Event::Store).is_some_and(|row| row.actions.contains(&Action::StoreHit))
+        self.row(state, TableEvent::Store).is_some_and(|row| row.actions.contains(&TableAction::StoreHit))
     }
 }
 
@@ -317,7 +317,7 @@ impl fmt::Display for Table {
         let lists: Vec<String> = sorted
             .iter()
             .map(|row| {
-                let actions: Vec<String> = row.actions.iter().map(Action::to_string).collect();
+                let actions: Vec<String> = row.actions.iter().map(TableAction::to_string).collect();
                 if actions.is_empty() { "-".to_owned() } else { actions.join(", ") }
             })
             .collect();

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use machine::hunt::{Hunted, first};
 use machine::protocol::Name;
-use machine::{CacheConfig, Client, CoreKind, Cores, Ending, Mistake, Network, Setup};
+use machine::{CacheConfig, Client, CoreKind, Cores, MachineEnding, MachineSetup, Mistake, Network};
 use seriatim::{Model, Options, Verdict};
 
 fn cases(few: u64) -> u64 {
@@ -21,8 +21,8 @@ fn promised(kind: CoreKind) -> Model {
 }
 
 /// The flags' defaults.
-fn base(protocol: Name, kind: CoreKind, mistake: Option<Mistake>) -> Setup {
-    Setup {
+fn base(protocol: Name, kind: CoreKind, mistake: Option<Mistake>) -> MachineSetup {
+    MachineSetup {
         protocol,
         mistake,
         client: Client::default(),
@@ -38,7 +38,7 @@ fn base(protocol: Name, kind: CoreKind, mistake: Option<Mistake>) -> Setup {
 }
 
 /// The first execution that breaks the model, how many operations that took, and how many executions got stuck.
-fn hunt(setup: &Setup, model: Model, most: u64) -> (Hunted<()>, u64, u64) {
+fn hunt(setup: &MachineSetup, model: Model, most: u64) -> (Hunted<()>, u64, u64) {
     let (operations, stuck) = (AtomicU64::new(0), AtomicU64::new(0));
     let jobs = NonZero::new(2).unwrap();
     let hunted = first(0..most, jobs, None, |number| {
@@ -46,7 +46,7 @@ fn hunt(setup: &Setup, model: Model, most: u64) -> (Hunted<()>, u64, u64) {
         operations.fetch_add(run.operations.len() as u64, Ordering::Relaxed);
         let history = if model == Model::ScObserved { run.performed_history() } else { run.history() };
         let decision = seriatim::check(&history, model, &Options::default()).unwrap();
-        stuck.fetch_add(u64::from(run.ending != Ending::Finished), Ordering::Relaxed);
+        stuck.fetch_add(u64::from(run.ending != MachineEnding::Finished), Ordering::Relaxed);
         (decision.verdict == Verdict::Violation).then_some(())
     });
     (hunted, operations.into_inner(), stuck.into_inner())

@@ -1,8 +1,8 @@
 //! Distributed observers say what the central monitor says, operation by operation.
 
 use machine::protocol::Name;
-use machine::{CacheConfig, Client, CoreBug, CoreKind, Cores, Mistake, Network, Note, Seen, Setup};
-use monitor::{Monitor, Observers, Performed, Progress, ScObserved};
+use machine::{CacheConfig, Client, CoreBug, CoreKind, Cores, MachineSetup, Mistake, Network, Note, Seen};
+use monitor::{Monitor, Observers, PerformedNow, Progress, ScObserved};
 
 fn cases(few: u64) -> u64 {
     few * std::env::var("SERIATIM_CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(1)
@@ -21,7 +21,7 @@ struct Counts {
 }
 
 /// Feeds a run to the observers and to the central monitor.
-fn compare(setup: &Setup, counts: &mut Counts) {
+fn compare(setup: &MachineSetup, counts: &mut Counts) {
     let threads = setup.client.threads as usize;
     let mut observers = Observers::new(threads, setup.caches.block);
     let mut central = ScObserved::new();
@@ -41,7 +41,8 @@ fn compare(setup: &Setup, counts: &mut Counts) {
                 counts.operations += 1;
                 let kind = operation.instruction.kind;
                 let location = operation.instruction.location;
-                let event = Performed { thread: operation.thread, index: Some(operation.index.into()), kind, location };
+                let event =
+                    PerformedNow { thread: operation.thread, index: Some(operation.index.into()), kind, location };
                 let read = if kind.reads() { operation.read } else { operation.instruction.value };
                 let local = observers.performed_rmw(event, read.into(), operation.instruction.value.into());
                 let global = central.push(event);
@@ -62,8 +63,8 @@ fn compare(setup: &Setup, counts: &mut Counts) {
     counts.violating += u64::from(is_violating);
 }
 
-fn base(protocol: Name, kind: CoreKind, bug: Option<CoreBug>) -> Setup {
-    Setup {
+fn base(protocol: Name, kind: CoreKind, bug: Option<CoreBug>) -> MachineSetup {
+    MachineSetup {
         protocol,
         mistake: bug.map(Mistake::Core),
         client: Client { threads: 4, operations: 60, locations: 6, fences: 2, ..Client::default() },

@@ -1,7 +1,7 @@
 //! Every protocol in all its states, on few caches; and simulated runs of it.
 
-use machine::protocol::{Event, Name, explore};
-use machine::{CacheConfig, Client, CoreKind, Cores, Ending, Network, Setup};
+use machine::protocol::{Name, TableEvent, explore};
+use machine::{CacheConfig, Client, CoreKind, Cores, MachineEnding, MachineSetup, Network};
 
 fn cases(few: u64) -> u64 {
     few * std::env::var("SERIATIM_CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(1)
@@ -39,7 +39,7 @@ fn tables_have_no_dead_ends() {
             }
         }
         for state in protocol.cache.rows().iter().map(|row| row.state) {
-            for event in [Event::Load, Event::Store] {
+            for event in [TableEvent::Load, TableEvent::Store] {
                 assert!(protocol.cache.row(state, event).is_some(), "{name}: {event} in {state}");
             }
         }
@@ -53,7 +53,7 @@ fn simulated_runs_keep_the_invariants() {
     for name in Name::ALL {
         for kind in CoreKind::ALL {
             for seed in 0..cases(10) {
-                let base = Setup {
+                let base = MachineSetup {
                     protocol: name,
                     client: Client { threads: 5, operations: 400, locations: 6, rmws: 5, ..Client::default() },
                     cores: Cores { kind, ..Cores::default() },
@@ -65,11 +65,11 @@ fn simulated_runs_keep_the_invariants() {
                         is_checked: true,
                         ..CacheConfig::default()
                     },
-                    ..Setup::default()
+                    ..MachineSetup::default()
                 };
                 let setup = base.varied(7, seed);
                 let run = setup.run().unwrap();
-                assert_eq!(run.ending, Ending::Finished, "{name}, {}, {seed}: {setup:?}", kind.name());
+                assert_eq!(run.ending, MachineEnding::Finished, "{name}, {}, {seed}: {setup:?}", kind.name());
                 assert_eq!(run.operations.len(), setup.client.operations as usize);
             }
         }
@@ -79,7 +79,7 @@ fn simulated_runs_keep_the_invariants() {
 #[test]
 fn the_same_seed_gives_the_same_run() {
     for name in Name::ALL {
-        let setup = Setup { protocol: name, ..Setup::default() };
+        let setup = MachineSetup { protocol: name, ..MachineSetup::default() };
         assert_eq!(setup.run().unwrap().operations, setup.run().unwrap().operations);
     }
 }

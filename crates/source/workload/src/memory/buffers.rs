@@ -21,7 +21,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use history::MemoryOrder;
 use history::execution::Kind;
 
-use super::{Chance, Machine, MemoryConfig, MemoryStep};
+use super::{Chance, MemoryConfig, MemoryMachine, MemoryStep};
 
 /// How far back, in writes of the same location, a perturbed read may look if the configuration does not say it.
 pub(super) const REMEMBERED_VALUES: usize = 4;
@@ -57,7 +57,7 @@ struct Store {
 
 /// The memory with its buffers.
 pub(super) struct Buffers {
-    machine: Machine,
+    machine: MemoryMachine,
     cells: Vec<BufferedLocation>,
     /// By thread: the writes that memory does not have yet, in program order.
     waiting: Vec<Vec<Store>>,
@@ -97,7 +97,7 @@ impl Buffers {
                 return false;
             }
             Kind::Rmw | Kind::Write if is_sequential => self.drain(thread, |_| true),
-            Kind::Rmw if self.machine == Machine::Pso => {
+            Kind::Rmw if self.machine == MemoryMachine::Pso => {
                 self.drain(thread, |store| store.location == step.location);
             }
             Kind::Rmw => self.drain(thread, |_| true),
@@ -111,7 +111,7 @@ impl Buffers {
             let own = self.waiting[thread].iter().rfind(|store| store.location == step.location);
             step.read = own.map_or(cell.value, |store| store.value);
         }
-        if step.kind == Kind::Write && self.machine != Machine::Sc && !is_sequential {
+        if step.kind == Kind::Write && self.machine != MemoryMachine::Sc && !is_sequential {
             let delay = chance.random.below(self.delay + 1);
             self.buffer(step, delay);
         } else if step.kind.writes() {
@@ -122,7 +122,7 @@ impl Buffers {
 
     fn buffer(&mut self, step: &MemoryStep, delay: u64) {
         let waiting = &mut self.waiting[step.thread as usize];
-        let same_buffer = |store: &&Store| self.machine == Machine::Tso || store.location == step.location;
+        let same_buffer = |store: &&Store| self.machine == MemoryMachine::Tso || store.location == step.location;
         let before = waiting.iter().rfind(same_buffer).map_or(0, |store| store.due);
         let due = before.max(self.now + delay);
         waiting.push(Store { location: step.location, value: step.written, due });

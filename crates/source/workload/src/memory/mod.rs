@@ -30,7 +30,7 @@ pub const MAX_DISTANCE: u32 = 1024;
 
 /// A memory system.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Machine {
+pub enum MemoryMachine {
     /// An atomic memory.
     Sc,
     /// A store buffer for each thread.
@@ -55,7 +55,7 @@ pub enum Machine {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct MemoryConfig {
     /// The machine.
-    pub machine: Machine,
+    pub machine: MemoryMachine,
     /// How many threads; at least one.
     pub threads: u32,
     /// How many operations, all threads together.
@@ -69,7 +69,7 @@ pub struct MemoryConfig {
     /// How many of a hundred operations are fences. The rest, up to a hundred, are reads.
     pub fences: u32,
     /// How many of a hundred operations are sequentially consistent. Only an atomic memory, store buffers and
-    /// [`Machine::Rc20`] know such operations. A store buffer is empty after such a write.
+    /// [`MemoryMachine::Rc20`] know such operations. A store buffer is empty after such a write.
     pub sequential: u32,
     /// For a machine with store buffers or replicas: how many operations of each thread, on average, happen at most
     /// while a store waits, or a message is on its way. A store or message waits longer if another holds it up.
@@ -90,7 +90,7 @@ pub struct MemoryConfig {
 impl Default for MemoryConfig {
     fn default() -> Self {
         Self {
-            machine: Machine::Sc,
+            machine: MemoryMachine::Sc,
             threads: 4,
             operations: 1000,
             locations: 8,
@@ -110,9 +110,12 @@ impl Default for MemoryConfig {
 impl MemoryConfig {
     /// What is wrong with the configuration, if anything.
     pub fn fault(&self) -> Option<&'static str> {
-        let has_replicas = matches!(self.machine, Machine::Causal | Machine::Convergent | Machine::CausalMemory);
-        let has_views = matches!(self.machine, Machine::ReleaseAcquire | Machine::Rc20 | Machine::Relaxed);
-        let has_orders = matches!(self.machine, Machine::Sc | Machine::Tso | Machine::Pso | Machine::Rc20);
+        let has_replicas =
+            matches!(self.machine, MemoryMachine::Causal | MemoryMachine::Convergent | MemoryMachine::CausalMemory);
+        let has_views =
+            matches!(self.machine, MemoryMachine::ReleaseAcquire | MemoryMachine::Rc20 | MemoryMachine::Relaxed);
+        let has_orders =
+            matches!(self.machine, MemoryMachine::Sc | MemoryMachine::Tso | MemoryMachine::Pso | MemoryMachine::Rc20);
         if self.threads == 0 {
             Some("a history needs at least one thread")
         } else if self.locations == 0 {
@@ -229,9 +232,13 @@ pub struct MemoryRun {
 pub fn generate(config: &MemoryConfig) -> MemoryRun {
     assert_eq!(config.fault(), None);
     let state = match config.machine {
-        Machine::Sc | Machine::Tso | Machine::Pso => State::Buffers(Buffers::new(config)),
-        Machine::ReleaseAcquire | Machine::Rc20 | Machine::Relaxed => State::Views(Views::new(config)),
-        Machine::Causal | Machine::Convergent | Machine::CausalMemory => State::Replicas(Replicas::new(config)),
+        MemoryMachine::Sc | MemoryMachine::Tso | MemoryMachine::Pso => State::Buffers(Buffers::new(config)),
+        MemoryMachine::ReleaseAcquire | MemoryMachine::Rc20 | MemoryMachine::Relaxed => {
+            State::Views(Views::new(config))
+        }
+        MemoryMachine::Causal | MemoryMachine::Convergent | MemoryMachine::CausalMemory => {
+            State::Replicas(Replicas::new(config))
+        }
     };
     // This stream of random numbers differs from that of the machine.
     let mut perturbed = Choice { random: SplitMix64::new(!config.seed), wanted: 0, left: 0 };
@@ -301,9 +308,9 @@ pub fn location_name(location: u32) -> String {
 /// are those of a text file that begins with one line of header.
 ///
 /// ```
-/// use workload::memory::{MemoryConfig, Machine, generate, history, thread_by_thread};
+/// use workload::memory::{MemoryConfig, MemoryMachine, generate, history, thread_by_thread};
 ///
-/// let config = MemoryConfig { machine: Machine::Pso, operations: 100, ..MemoryConfig::default() };
+/// let config = MemoryConfig { machine: MemoryMachine::Pso, operations: 100, ..MemoryConfig::default() };
 /// assert_eq!(history(&config, generate(&config)).operations().len(), 100);
 /// // The same, if the order in which the operations happened is not to be told.
 /// assert_eq!(history(&config, thread_by_thread(&config)).operations().len(), 100);

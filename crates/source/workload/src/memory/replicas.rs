@@ -24,7 +24,7 @@ use std::collections::VecDeque;
 use history::execution::Kind;
 
 use super::buffers::{BufferedLocation, REMEMBERED_VALUES};
-use super::{Chance, Machine, MemoryConfig, MemoryStep};
+use super::{Chance, MemoryConfig, MemoryMachine, MemoryStep};
 use crate::random::SplitMix64;
 
 /// A write that a replica holds.
@@ -64,7 +64,7 @@ struct Replica {
 
 /// The replicas and what is on its way between them.
 pub(super) struct Replicas {
-    machine: Machine,
+    machine: MemoryMachine,
     threads: Vec<Replica>,
     channels: Vec<Channel>,
     /// What a perturbed read can find.
@@ -176,15 +176,15 @@ impl Replicas {
 }
 
 impl Replica {
-    fn deliver(&mut self, machine: Machine, message: &SentWrite) {
+    fn deliver(&mut self, machine: MemoryMachine, message: &SentWrite) {
         let SentWrite { held, after, location, .. } = message;
         let from = held.stamp.1 as usize;
         self.heard[from] = held.number;
         self.clock = self.clock.max(held.stamp.0);
         let cell = &mut self.cells[*location as usize];
         match machine {
-            Machine::Convergent if cell.iter().any(|other| other.stamp > held.stamp) => return,
-            Machine::Causal => cell.retain(|other| after[other.stamp.1 as usize] < other.number),
+            MemoryMachine::Convergent if cell.iter().any(|other| other.stamp > held.stamp) => return,
+            MemoryMachine::Causal => cell.retain(|other| after[other.stamp.1 as usize] < other.number),
             _ => cell.clear(),
         }
         cell.push(*held);

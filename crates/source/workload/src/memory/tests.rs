@@ -2,16 +2,16 @@
 
 use super::*;
 
-const MACHINES: [Machine; 9] = [
-    Machine::Sc,
-    Machine::Tso,
-    Machine::Pso,
-    Machine::ReleaseAcquire,
-    Machine::Rc20,
-    Machine::Relaxed,
-    Machine::Causal,
-    Machine::Convergent,
-    Machine::CausalMemory,
+const MACHINES: [MemoryMachine; 9] = [
+    MemoryMachine::Sc,
+    MemoryMachine::Tso,
+    MemoryMachine::Pso,
+    MemoryMachine::ReleaseAcquire,
+    MemoryMachine::Rc20,
+    MemoryMachine::Relaxed,
+    MemoryMachine::Causal,
+    MemoryMachine::Convergent,
+    MemoryMachine::CausalMemory,
 ];
 
 fn configs() -> impl Iterator<Item = MemoryConfig> {
@@ -48,8 +48,10 @@ fn stale_reads(config: &MemoryConfig) -> usize {
 
 #[test]
 fn an_atomic_memory_is_one_without_delay() {
-    for config in configs().filter(|config| matches!(config.machine, Machine::Sc | Machine::Tso | Machine::Pso)) {
-        let config = if config.machine == Machine::Sc { config } else { MemoryConfig { delay: 0, ..config } };
+    for config in
+        configs().filter(|config| matches!(config.machine, MemoryMachine::Sc | MemoryMachine::Tso | MemoryMachine::Pso))
+    {
+        let config = if config.machine == MemoryMachine::Sc { config } else { MemoryConfig { delay: 0, ..config } };
         assert_eq!(stale_reads(&config), 0, "{config:?}");
         assert_eq!(generate(&config).count(), config.operations as usize);
     }
@@ -57,7 +59,7 @@ fn an_atomic_memory_is_one_without_delay() {
 
 #[test]
 fn a_weak_memory_is_weak() {
-    for machine in MACHINES.into_iter().filter(|&machine| machine != Machine::Sc) {
+    for machine in MACHINES.into_iter().filter(|&machine| machine != MemoryMachine::Sc) {
         let config = MemoryConfig { machine, operations: 2000, ..MemoryConfig::default() };
         assert!(stale_reads(&config) > 50, "{machine:?}");
     }
@@ -66,7 +68,7 @@ fn a_weak_memory_is_weak() {
 /// Only the thread that writes sees a write while it is in the buffer, and that thread always sees its own writes.
 #[test]
 fn a_thread_reads_its_own_stores_from_the_buffer() {
-    for machine in [Machine::Tso, Machine::Pso] {
+    for machine in [MemoryMachine::Tso, MemoryMachine::Pso] {
         let config =
             MemoryConfig { machine, locations: 3, operations: 5000, rmws: 5, delay: 20, ..MemoryConfig::default() };
         let mut own = vec![[0; 3]; config.threads as usize];
@@ -154,12 +156,14 @@ fn faults_are_named() {
         assert!(MemoryConfig { stale: 101, ..config }.fault().is_some());
     }
     let many = MemoryConfig { operations: 500_000, locations: 100_000, threads: 16, ..MemoryConfig::default() };
-    assert!(many.fault().is_none() && MemoryConfig { machine: Machine::ReleaseAcquire, ..many }.fault().is_some());
-    assert!(MemoryConfig { machine: Machine::Rc20, operations: 1_000, ..many }.fault().is_none());
-    assert!(MemoryConfig { machine: Machine::Relaxed, threads: 20_000, ..many }.fault().is_some());
-    assert!(MemoryConfig { machine: Machine::Causal, threads: 20_000, ..many }.fault().is_some());
+    assert!(
+        many.fault().is_none() && MemoryConfig { machine: MemoryMachine::ReleaseAcquire, ..many }.fault().is_some()
+    );
+    assert!(MemoryConfig { machine: MemoryMachine::Rc20, operations: 1_000, ..many }.fault().is_none());
+    assert!(MemoryConfig { machine: MemoryMachine::Relaxed, threads: 20_000, ..many }.fault().is_some());
+    assert!(MemoryConfig { machine: MemoryMachine::Causal, threads: 20_000, ..many }.fault().is_some());
     let config = MemoryConfig { operations: u32::MAX, ..MemoryConfig::default() };
-    assert!(config.fault().is_none() && MemoryConfig { machine: Machine::Relaxed, ..config }.fault().is_some());
+    assert!(config.fault().is_none() && MemoryConfig { machine: MemoryMachine::Relaxed, ..config }.fault().is_some());
 }
 
 /// A perturbed read of an atomic memory returns one of the last values that were overwritten, and all of them in turn.
@@ -183,7 +187,7 @@ fn a_perturbed_read_looks_back_as_far_as_the_distance() {
         assert_eq!(seen[1..].iter().sum::<u32>(), 500);
     }
     // A machine with views knows more values than the last; all the same, some distances are enough for all.
-    for machine in [Machine::ReleaseAcquire, Machine::Relaxed] {
+    for machine in [MemoryMachine::ReleaseAcquire, MemoryMachine::Relaxed] {
         let config = MemoryConfig { machine, operations: 500, perturb: 50, ..MemoryConfig::default() };
         let steps = |distance| generate(&MemoryConfig { distance, ..config }).collect::<Vec<_>>();
         assert_eq!(steps(None), steps(Some(100)));

@@ -22,7 +22,7 @@
 use history::MemoryOrder;
 use history::execution::Kind;
 
-use super::{Chance, Machine, MemoryConfig, MemoryStep};
+use super::{Chance, MemoryConfig, MemoryMachine, MemoryStep};
 use crate::random::SplitMix64;
 
 /// How many messages of a location can be read: the last ones.
@@ -39,8 +39,8 @@ pub(super) const MAX_BYTES: u64 = 4 << 30;
 pub(super) fn bytes(config: &MemoryConfig) -> u64 {
     let messages = u64::from(config.operations).min(READABLE_MESSAGES as u64 * u64::from(config.locations));
     let (of_message, of_thread) = match config.machine {
-        Machine::Relaxed => (0, 1),
-        Machine::Rc20 => (1, 3),
+        MemoryMachine::Relaxed => (0, 1),
+        MemoryMachine::Rc20 => (1, 3),
         _ => (1, 1),
     };
     let views = of_message * messages + of_thread * u64::from(config.threads) + 1;
@@ -68,7 +68,7 @@ struct ThreadViews {
 
 /// The memory with the views of all threads.
 pub(super) struct Views {
-    machine: Machine,
+    machine: MemoryMachine,
     stale: u8,
     distance: Option<u32>,
     threads: Vec<ThreadViews>,
@@ -83,7 +83,7 @@ pub(super) struct Views {
 impl Views {
     pub(super) fn new(config: &MemoryConfig) -> Self {
         let locations = config.locations as usize;
-        let fence_views = if config.machine == Machine::Rc20 { locations } else { 0 };
+        let fence_views = if config.machine == MemoryMachine::Rc20 { locations } else { 0 };
         let thread = || ThreadViews {
             current: vec![0; locations],
             pending: vec![0; fence_views],
@@ -102,7 +102,7 @@ impl Views {
     }
 
     fn new_view(&mut self) -> Vec<u32> {
-        let length = if self.machine == Machine::Relaxed { 0 } else { self.memory.len() };
+        let length = if self.machine == MemoryMachine::Relaxed { 0 } else { self.memory.len() };
         let mut view = self.spare.pop().unwrap_or_default();
         view.clear();
         view.resize(length, 0);
@@ -111,7 +111,7 @@ impl Views {
 
     fn order(&self, kind: Kind, random: &mut SplitMix64) -> MemoryOrder {
         use MemoryOrder::{Acquire, AcquireRelease, Plain, Relaxed, Release};
-        if self.machine != Machine::Rc20 {
+        if self.machine != MemoryMachine::Rc20 {
             return Plain;
         }
         match kind {
@@ -174,15 +174,15 @@ impl Views {
             step.order = self.order(step.kind, random);
         }
         let (kind, order) = (step.kind, step.order);
-        let acquire = machine == Machine::ReleaseAcquire
+        let acquire = machine == MemoryMachine::ReleaseAcquire
             || is_sequential
             || kind != Kind::Write && matches!(order, MemoryOrder::Acquire | MemoryOrder::AcquireRelease);
-        let release = machine == Machine::ReleaseAcquire
+        let release = machine == MemoryMachine::ReleaseAcquire
             || is_sequential
             || kind != Kind::Read && matches!(order, MemoryOrder::Release | MemoryOrder::AcquireRelease);
         let state = &mut self.threads[thread];
         if kind == Kind::Fence {
-            if machine == Machine::Rc20 {
+            if machine == MemoryMachine::Rc20 {
                 if acquire {
                     join(&mut state.current, &state.pending);
                 }
@@ -236,7 +236,7 @@ impl Views {
             }
             if release {
                 view.copy_from_slice(&state.current);
-            } else if machine == Machine::Rc20 {
+            } else if machine == MemoryMachine::Rc20 {
                 view.copy_from_slice(&state.published);
                 view[location] = stamp;
             }

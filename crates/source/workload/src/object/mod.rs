@@ -15,7 +15,7 @@ mod tests;
 
 use std::collections::{BTreeSet, VecDeque};
 
-use history::{Call, End, History, HistoryBuilder, KeyId, Method, Object, ProcessId, Value};
+use history::{Call, CallEnd, History, HistoryBuilder, KeyId, Method, Object, ProcessId, Value};
 
 use crate::random::SplitMix64;
 pub use plain::{PlainAnswer, plain_start, plain_step};
@@ -453,7 +453,7 @@ pub fn history(config: &ObjectConfig) -> History {
                     Answer::Boolean(b) => Value::boolean(b),
                     Answer::Text(text) => builder.word(&text),
                 };
-                builder.end(process, End::Ok(result))
+                builder.end(process, CallEnd::Ok(result))
             }
         };
         pushed.expect("a thread calls when it has no call open, and returns when it has one");

@@ -6,7 +6,7 @@ use Op::{R, W};
 
 /// What goes wrong. All transactions of an anomaly overlap in time, and each has a session of its own.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Anomaly {
+pub enum InjectedAnomaly {
     /// Two transactions append to two lists in opposite orders.
     G0,
     /// A read of a value that an aborted transaction wrote.
@@ -53,7 +53,7 @@ const Y: usize = 1;
 const Z: usize = 2;
 const DONE: Status = Status::Committed;
 
-impl Anomaly {
+impl InjectedAnomaly {
     /// Every anomaly, those of the weakest levels first.
     pub const ALL: [Self; 16] = [
         Self::G0,

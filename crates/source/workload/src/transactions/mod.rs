@@ -6,7 +6,7 @@
 //! first), so it is always clear which write a read is from. The level that the store is named after allows the
 //! history.
 //!
-//! [`Anomaly`] adds a few transactions by further sessions on further keys, which violate a known level.
+//! [`InjectedAnomaly`] adds a few transactions by further sessions on further keys, which violate a known level.
 //! [`TransactionConfig::perturb`] changes the results of reads to versions shortly before.
 
 mod anomaly;
@@ -16,7 +16,7 @@ mod store;
 
 use history::{History, HistoryBuilder, KeyId, Method, Object, OperationId, ProcessId, Status, Value};
 
-pub use anomaly::Anomaly;
+pub use anomaly::InjectedAnomaly;
 pub use small::small;
 
 use crate::random::SplitMix64;
@@ -87,7 +87,7 @@ pub struct TransactionConfig {
     /// How many reads return an older version.
     pub perturb: u32,
     /// What goes wrong.
-    pub anomaly: Option<Anomaly>,
+    pub anomaly: Option<InjectedAnomaly>,
     /// Where the random choices start.
     pub seed: u64,
 }

@@ -119,7 +119,7 @@ impl Experiment for Completeness {
         let limit = task.scale.limit(Duration::from_secs(10), Duration::from_millis(500));
         let mut rows = vec![task.row("", "atomic", f64::from(u8::from(*is_atomic)))];
         let flag = |it: bool| f64::from(u8::from(it));
-        let (decision, ours) = least(|| object::check(&view, &object::Options::default()));
+        let (decision, ours) = least(|| object::check(&view, &object::ObjectOptions::default()));
         let is_violation = decision.verdict == Verdict::Violation;
         let (certificate, certified) = least(|| certificate(&history, &view));
         let certificate = certificate.ok_or("a history has no certificate")?;

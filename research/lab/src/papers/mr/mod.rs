@@ -60,7 +60,7 @@ fn series(entrants: &[Entrant]) -> Vec<Series> {
 
 /// The certificate of a history, as `seriatim check --certificate` makes it.
 fn certificate(history: &History, view: &ObjectHistory<'_>) -> Option<Certificate> {
-    let options = object::Options { witness: true, ..object::Options::default() };
+    let options = object::ObjectOptions { witness: true, ..object::ObjectOptions::default() };
     Certificate::new(0, history, Model::Linearizable, &object::check(view, &options))
 }
 
@@ -88,7 +88,7 @@ mod tests {
 
     fn is_linearizable(history: &history::History) -> bool {
         let view = ObjectHistory::new(history).expect("an object history");
-        match object::check(&view, &object::Options::default()).verdict {
+        match object::check(&view, &object::ObjectOptions::default()).verdict {
             Verdict::Consistent => true,
             Verdict::Violation => false,
             Verdict::Unknown => panic!("these histories are decided"),

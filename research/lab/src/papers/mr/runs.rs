@@ -9,8 +9,8 @@ use std::rc::Rc;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use explore::{Builder, Ending, Strategy};
-use history::{Call, End, History, HistoryBuilder, Method, Object, Value};
+use explore::{Builder, ExplorationEnding, RandomStrategy};
+use history::{Call, CallEnd, History, HistoryBuilder, Method, Object, Value};
 use workload::random::SplitMix64;
 
 use super::structures::{Memory, Structure, THREADS, words};
@@ -128,9 +128,9 @@ impl Run {
                 thread.join().expect("no thread panics");
             }
         };
-        let mut ended = Ending::Complete;
-        builder.visit_sample(Strategy::Uniform, self.seed, code, |_, ending| ended = ending);
-        if ended != Ending::Complete {
+        let mut ended = ExplorationEnding::Complete;
+        builder.visit_sample(RandomStrategy::Uniform, self.seed, code, |_, ending| ended = ending);
+        if ended != ExplorationEnding::Complete {
             return Err(format!("{}: the run ends as {ended:?}", self.structure.name));
         }
         Ok(self.history(&log.borrow()))
@@ -158,7 +158,7 @@ impl Run {
                         (None, Some(value)) => Value::small(value as u32),
                         (None, None) => Value::EMPTY,
                     };
-                    builder.end(processes[thread], End::Ok(value)).expect("an open operation returns");
+                    builder.end(processes[thread], CallEnd::Ok(value)).expect("an open operation returns");
                 }
             }
         }

@@ -12,9 +12,9 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use baseline::refinement::{Options, Step, invocation, monitor as new_monitor};
-use history::event::{Action, Event};
+use history::event::{Action, ProcessEvent};
 use history::{History, HistoryEvent, Object, Value};
-use monitor::linearizable::Algorithm;
+use monitor::linearizable::OnlineAlgorithm;
 use monitor::{Linearizable, Monitor, Progress};
 use object::{Budget, Call, Endpoint, ObjectHistory, Part, ValueId};
 
@@ -158,7 +158,7 @@ fn follow(part: &Part<'_>, entrant: Entrant, limit: Duration) -> Result<Vec<f64>
 
 /// Lets the exact monitor run.
 fn watch(history: &History, limit: Duration) -> Result<Vec<f64>, String> {
-    let mut monitor = Linearizable::new(Object::Queue, Algorithm::Auto).map_err(|error| error.to_string())?;
+    let mut monitor = Linearizable::new(Object::Queue, OnlineAlgorithm::Auto).map_err(|error| error.to_string())?;
     let begin = Instant::now();
     let mut times = Vec::new();
     for event in history.events() {
@@ -172,7 +172,7 @@ fn watch(history: &History, limit: Duration) -> Result<Vec<f64>, String> {
             }
             HistoryEvent::End(_) => (Action::Return(operation.result), true),
         };
-        let progress = monitor.push(Event { process, action }).map_err(|violation| violation.to_string())?;
+        let progress = monitor.push(ProcessEvent { process, action }).map_err(|violation| violation.to_string())?;
         if progress != Progress::Possible {
             return Err(format!("the exact monitor: {progress:?}"));
         }

@@ -11,9 +11,9 @@
 use std::time::{Duration, Instant};
 
 use baseline::ra::printed::{Text, algorithm3};
-use explore::{Access, Builder, Ending};
+use explore::{Builder, DataAccess, ExplorationEnding};
 use history::{Execution, History};
-use memory::c11::Checker;
+use memory::c11::C11Checker;
 use model::{Certificate, Model, Verdict};
 
 use super::history;
@@ -121,12 +121,12 @@ impl Explored {
             |graph, ending| {
                 visits += 1;
                 // Those kept are spread over the exploration.
-                if ending == Ending::Complete
+                if ending == ExplorationEnding::Complete
                     && (kept.len() < wanted / 2 || visits.is_multiple_of(most / wanted as u64))
                 {
                     let begin = Instant::now();
                     let accesses = graph.accesses();
-                    kept.push((Access::execution(&accesses), history(&accesses)));
+                    kept.push((DataAccess::execution(&accesses), history(&accesses)));
                     outside += begin.elapsed();
                 }
             },
@@ -188,9 +188,9 @@ impl Experiment for Explored {
         }
         let time = task.scale.either(Duration::from_millis(400), Duration::from_millis(40));
         let kept = &visited.kept[..];
-        let mut checker = Checker::new();
+        let mut checker = C11Checker::new();
         let certify = |(execution, history): &Kept| {
-            let options = memory::Options { witness: true, ..memory::Options::default() };
+            let options = memory::MemoryOptions { witness: true, ..memory::MemoryOptions::default() };
             let decision = memory::check(self.model, execution, &options);
             Certificate::new(0, history, self.model, &decision)
         };

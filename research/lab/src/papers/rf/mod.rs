@@ -6,19 +6,19 @@ mod sampled;
 mod shapes;
 mod triangles;
 
-use explore::Access;
+use explore::DataAccess;
 use history::History;
 use workload::memory::{MemoryConfig, MemoryStep};
 
 use crate::Experiment;
 
 /// The history of these accesses, in their order. Each write writes a value of its own.
-fn history(accesses: &[Access]) -> History {
-    let step = |(number, access): (u32, &Access)| {
-        let Access { thread, kind, location, order, source } = *access;
+fn history(accesses: &[DataAccess]) -> History {
+    let step = |(number, access): (u32, &DataAccess)| {
+        let DataAccess { thread, kind, location, order, source } = *access;
         MemoryStep { thread, location, kind, order, read: source.map_or(0, |source| source + 1), written: number }
     };
-    let most = |of: fn(&Access) -> u32| accesses.iter().map(of).max().map_or(0, |most| most + 1);
+    let most = |of: fn(&DataAccess) -> u32| accesses.iter().map(of).max().map_or(0, |most| most + 1);
     let (threads, locations) = (most(|it| it.thread), most(|it| it.location));
     let config = MemoryConfig { threads, locations, ..MemoryConfig::default() };
     workload::memory::history(&config, (1..).zip(accesses).map(step))

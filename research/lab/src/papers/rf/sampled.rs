@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use explore::{Access, Builder, Strategy};
+use explore::{Builder, DataAccess, RandomStrategy};
 use history::execution::Kind;
 use history::{History, OperationId};
 use memory::c11::{Incremental, WriteId};
@@ -37,7 +37,7 @@ pub(super) fn series() -> Vec<Series> {
 }
 
 /// The algorithms take turns on one sequence, which is allowed. None of them forgets anything.
-pub(super) fn compare(task: &Task<'_>, limit: Duration, accesses: &[Access]) -> Measured {
+pub(super) fn compare(task: &Task<'_>, limit: Duration, accesses: &[DataAccess]) -> Measured {
     let history = history(accesses);
     let mut contenders = vec![
         Contender::new(MO_GRAPH, |deadline| online(&mut MoGraph::new(), accesses, deadline)),
@@ -61,7 +61,7 @@ pub(super) fn compare(task: &Task<'_>, limit: Duration, accesses: &[Access]) -> 
 /// After how many events the clock is read.
 const EVENTS_PER_CLOCK: usize = 256;
 
-fn online(algorithm: &mut dyn Online, accesses: &[Access], deadline: std::time::Instant) -> Outcome {
+fn online(algorithm: &mut dyn Online, accesses: &[DataAccess], deadline: std::time::Instant) -> Outcome {
     let mut names: Vec<Option<u32>> = Vec::with_capacity(accesses.len());
     for (at, access) in accesses.iter().enumerate() {
         if at.is_multiple_of(EVENTS_PER_CLOCK) && std::time::Instant::now() >= deadline {
@@ -77,7 +77,7 @@ fn online(algorithm: &mut dyn Online, accesses: &[Access], deadline: std::time::
 }
 
 /// The engine after these accesses, if it refuses none.
-fn engine(accesses: &[Access]) -> Option<Incremental> {
+fn engine(accesses: &[DataAccess]) -> Option<Incremental> {
     let mut engine = Incremental::ra();
     let mut names: Vec<Option<WriteId>> = Vec::with_capacity(accesses.len());
     for access in accesses {
@@ -88,7 +88,7 @@ fn engine(accesses: &[Access]) -> Option<Incremental> {
 }
 
 /// The certificate that these accesses are allowed, if they are.
-fn certify(accesses: &[Access], history: &History) -> Option<Certificate> {
+fn certify(accesses: &[DataAccess], history: &History) -> Option<Certificate> {
     let engine = engine(accesses)?;
     let order = |location: usize| {
         let numbers = engine.modification_order(location as u32).into_iter();
@@ -118,13 +118,13 @@ fn programs() -> impl Iterator<Item = &'static Program> {
 }
 
 /// The accesses of a run of about so many events.
-fn run(program: Program, events: usize, seed: u64) -> Vec<Access> {
+fn run(program: Program, events: usize, seed: u64) -> Vec<DataAccess> {
     let builder = Builder { model: explore::Model::Ra, max_steps: u32::MAX, ..Builder::new() };
     let mut rounds = 50;
     loop {
         let mut accesses = Vec::new();
         let tell = |graph: &explore::Graph, _| accesses = graph.accesses();
-        builder.visit_sample(Strategy::Uniform, seed, move || program.run(rounds), tell);
+        builder.visit_sample(RandomStrategy::Uniform, seed, move || program.run(rounds), tell);
         // A run that is blocked early does not grow.
         let wanted = rounds * events / accesses.len().max(1);
         if accesses.len() * 2 > events || rounds >= events {

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use explore::Access;
+use explore::DataAccess;
 use history::MemoryOrder;
 use history::execution::Kind;
 
@@ -66,11 +66,11 @@ const SHAPES: [(&str, Make); 5] = [
 
 /// Accesses of one location.
 #[derive(Default)]
-struct Sequence(Vec<Access>);
+struct Sequence(Vec<DataAccess>);
 
 impl Sequence {
     fn push(&mut self, thread: u32, kind: Kind, source: Option<u32>) -> u32 {
-        self.0.push(Access { thread, kind, location: 0, order: MemoryOrder::Plain, source });
+        self.0.push(DataAccess { thread, kind, location: 0, order: MemoryOrder::Plain, source });
         self.0.len() as u32 - 1
     }
 }

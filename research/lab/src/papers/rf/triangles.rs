@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use baseline::ra::printed::{Text, algorithm1, algorithm3};
-use memory::c11::Checker;
+use memory::c11::C11Checker;
 use model::{Certificate, Model, Verdict};
 use workload::triangles::{self, TriangleConfig};
 
@@ -75,7 +75,7 @@ impl Experiment for Triangles {
         let execution = triangles::execution(&config);
         let history = triangles::history(&config);
         let certify = |deadline: Option<Instant>| {
-            let options = memory::Options {
+            let options = memory::MemoryOptions {
                 witness: true,
                 budget: memory::Budget::default().until(deadline),
                 ..Default::default()
@@ -91,7 +91,7 @@ impl Experiment for Triangles {
             .push(Contender::new(RF_RA, |_| Outcome::Decided(algorithm3(&execution, Model::Ra, Text::Corrected))));
         contenders.push(Contender::new(RF_WRA, |_| Outcome::Decided(algorithm1(&execution, Text::Corrected))));
         for (name, model) in OURS {
-            let mut checker = Checker::new();
+            let mut checker = C11Checker::new();
             let execution = &execution;
             contenders.push(Contender::new(name, move |_| {
                 checker.allows(model, execution).map_or(Outcome::Undecided, Outcome::Decided)

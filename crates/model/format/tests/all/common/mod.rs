@@ -8,8 +8,8 @@ use std::io::Cursor;
 
 use format::{Format, InputError, ReadOptions, Writer, read};
 use history::{
-    Call, End, History, HistoryBuilder, KeyId, MemoryOrder, Method, Object, OperationId, Outcome, ProcessId, Returns,
-    Source, Status, Value,
+    Call, CallEnd, History, HistoryBuilder, KeyId, MemoryOrder, Method, Object, OperationId, Outcome, ProcessId,
+    Returns, Source, Status, Value,
 };
 
 pub struct Random(pub u64);
@@ -251,11 +251,11 @@ fn add_operations(
         }
         if let Some(id) = open.remove(&process) {
             let end = match random.below(5) {
-                0 => End::Fail,
-                1 => End::Info,
-                _ => End::Ok(result(random, builder, builder.operation(id).method, profile)),
+                0 => CallEnd::Fail,
+                1 => CallEnd::Info,
+                _ => CallEnd::Ok(result(random, builder, builder.operation(id).method, profile)),
             };
-            if end == End::Info {
+            if end == CallEnd::Info {
                 crashed.insert(process);
             }
             assert_eq!(builder.end(process, end), Ok(id));

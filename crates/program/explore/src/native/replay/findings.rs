@@ -11,14 +11,14 @@ use super::super::place::{Kind, Look};
 use super::super::runtime::{Offence, OffenceKind};
 use super::super::titles::{shown, titles};
 use super::{Asked, Native, Pending, Running};
-use crate::exploration::Ending;
+use crate::exploration::ExplorationEnding;
 use crate::graph::{Graph, NONE};
 use crate::heap::{Death, Moment};
-use crate::trace::{Trace, Words};
+use crate::trace::{Trace, TraceWords};
 
 impl Native {
     /// What is wrong with the execution that the exploration has come to.
-    pub(in crate::native) fn finding(&mut self, graph: &Graph, ending: Ending) -> Option<Finding> {
+    pub(in crate::native) fn finding(&mut self, graph: &Graph, ending: ExplorationEnding) -> Option<Finding> {
         if self.finding.is_some() || self.must_begin_again {
             return self.finding.clone();
         }
@@ -33,14 +33,14 @@ impl Native {
             return self.finding.clone();
         }
         self.finding = match ending {
-            Ending::Failed => {
+            ExplorationEnding::Failed => {
                 let message = self.threads.iter().find_map(|thread| match &thread.pending {
                     Pending::Failed(message) => Some(message.clone()),
                     _ => None,
                 });
                 Some(Finding::Panic(message.unwrap_or_default()))
             }
-            Ending::Deadlock => {
+            ExplorationEnding::Deadlock => {
                 let has_time = |thread: &Running| thread.context.as_ref().is_some_and(|context| context.has_time.get());
                 if self.threads.iter().any(has_time) {
                     return None;
@@ -49,14 +49,14 @@ impl Native {
                 let stuck = (0..self.threads.len() as u32).filter(is_stuck);
                 Some(Finding::Deadlock(stuck.map(|thread| self.place(thread, u32::MAX)).collect()))
             }
-            Ending::Complete => {
+            ExplorationEnding::Complete => {
                 let mut leaks = if self.is_running { self.run.finish() } else { Vec::new() };
                 if self.is_running {
                     leaks.extend(self.run.leaks());
                 }
                 (!leaks.is_empty()).then_some(Finding::Leak(leaks))
             }
-            Ending::Blocked | Ending::Bounded => None,
+            ExplorationEnding::Blocked | ExplorationEnding::Bounded => None,
         };
         self.finding.clone()
     }
@@ -87,7 +87,7 @@ impl Native {
         let titles = titles((0..graph.location_count()).map(|location| origin(location).map(|(code, _)| code)));
         graph.trace(
             &of,
-            &Words {
+            &TraceWords {
                 name: &|location| titles[location as usize].clone(),
                 value: &|location, value| shown(value, origin(location).map_or(Look::Word, |(_, look)| look)),
                 choice: &choice,

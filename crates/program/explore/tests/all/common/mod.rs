@@ -11,7 +11,8 @@ pub mod axioms;
 use std::collections::{BTreeMap, BTreeSet};
 
 use explore::{
-    Await, Ending, Exploration, Graph, Model, Next, Order, Program, Sampler, Source, Step, Strategy, Update, Value,
+    Await, Exploration, ExplorationEnding, Graph, Model, Next, Order, Program, RandomStrategy, Sampler, Source, Step,
+    Update, Value,
 };
 
 use axioms::Execution;
@@ -177,16 +178,16 @@ pub fn explored(code: &Code, model: Model, locations: u32) -> Found {
         let class = class(code, graph);
         found.has_race |= graph.race().is_some();
         match run.ending() {
-            Ending::Complete => {
+            ExplorationEnding::Complete => {
                 assert!(found.complete.insert(class.clone()), "{model}: a class came twice: {class:?}\n{code:#?}");
                 let mut memories = BTreeSet::new();
                 run.memories(&all, |memory| assert!(memories.insert(memory.to_vec())));
                 found.memories.insert(class, memories);
             }
-            Ending::Deadlock => {
+            ExplorationEnding::Deadlock => {
                 assert!(found.deadlocks.insert(class.clone()), "{model}: a deadlock came twice: {class:?}\n{code:#?}");
             }
-            Ending::Blocked => {
+            ExplorationEnding::Blocked => {
                 let waiting: Vec<bool> = (0..graph.thread_count()).map(|thread| graph.is_waiting(thread)).collect();
                 assert!(blocked.insert((class, waiting)), "{model}: a blocked run came twice\n{code:#?}");
             }
@@ -200,7 +201,7 @@ pub fn explored(code: &Code, model: Model, locations: u32) -> Found {
 }
 
 /// The complete classes and the deadlocks that random runs find.
-pub fn sampled(code: &Code, model: Model, strategy: Strategy, runs: u64) -> (BTreeSet<Class>, BTreeSet<Class>) {
+pub fn sampled(code: &Code, model: Model, strategy: RandomStrategy, runs: u64) -> (BTreeSet<Class>, BTreeSet<Class>) {
     sampled_by(Sampler::new(code.clone(), model, strategy), code, runs)
 }
 
@@ -211,8 +212,8 @@ pub fn sampled_by(mut sampler: Sampler<Code>, code: &Code, runs: u64) -> (BTreeS
         let run = sampler.run(seed);
         let class = class(code, run.graph());
         match run.ending() {
-            Ending::Complete => drop(complete.insert(class)),
-            Ending::Deadlock => drop(deadlocks.insert(class)),
+            ExplorationEnding::Complete => drop(complete.insert(class)),
+            ExplorationEnding::Deadlock => drop(deadlocks.insert(class)),
             ending => panic!("{ending:?}"),
         }
     }

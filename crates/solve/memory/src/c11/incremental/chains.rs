@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::clocks::{copy, join};
 use super::super::coherence::acquires;
-use super::{NO_EVENT, NOBODY, Reading, Refused, Violation};
+use super::{C11Violation, NO_EVENT, NOBODY, Reading, Refused};
 
 /// A write, or the initial write of a location.
 #[derive(Copy, Clone, Debug, Serialize, Deserialize)]
@@ -363,7 +363,7 @@ impl Chains {
         if reading.is_rmw
             && let Some(by) = self.updater(&write)
         {
-            return Err(Violation::UpdatedTwice { by }.into());
+            return Err(C11Violation::UpdatedTwice { by }.into());
         }
         let rank = self.writes[write.place[0] as usize].rank;
         self.behind.clear();
@@ -374,7 +374,7 @@ impl Chains {
             agrees &= tails.agrees(lanes::join(&own, &learnt), rank);
         }
         if !agrees && let Some(known) = self.examine(location, write.place, current, acquires.then_some(target)) {
-            return Err(Violation::Overwritten { known }.into());
+            return Err(C11Violation::Overwritten { known }.into());
         }
         Ok((target, write))
     }

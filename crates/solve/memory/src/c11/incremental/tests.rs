@@ -2,7 +2,7 @@
 
 use history::MemoryOrder::{Acquire, Plain, Relaxed, Release};
 use history::execution::Kind::{Read, Rmw, Write};
-use workload::memory::{self as machine, Machine};
+use workload::memory::{self as machine, MemoryMachine};
 use workload::random::SplitMix64;
 
 use super::super::clocks::MAX_COUNT;
@@ -35,7 +35,7 @@ fn renumbering_places_changes_no_answer() {
         let new = [Incremental::ra, Incremental::rc20][seed as usize % 2];
         let threads = random.between(1, 6);
         let config = machine::MemoryConfig {
-            machine: [Machine::ReleaseAcquire, Machine::Rc20][seed as usize % 2],
+            machine: [MemoryMachine::ReleaseAcquire, MemoryMachine::Rc20][seed as usize % 2],
             threads,
             operations: 300,
             locations: random.between(1, 3),

@@ -44,8 +44,8 @@ use model::{Evidence, GaveUp, Model, Verdict};
 use search::Ending;
 
 use super::happens::publishers;
-use super::{Checker, without_sequential_accesses};
-use crate::{Attempt, Options, Tactic, consistent, violation};
+use super::{C11Checker, without_sequential_accesses};
+use crate::{Attempt, MemoryOptions, Tactic, consistent, violation};
 use derive::Certifier;
 use nodes::{Node, Nodes};
 use rules::{PscRules, Reason};
@@ -79,15 +79,15 @@ impl<'f> PscSearch<'f> {
         tactic: Tactic,
         model: Model,
         execution: &Execution,
-        options: &Options,
+        options: &MemoryOptions,
         steps: u64,
     ) -> Attempt {
         if self.weak.is_none() && self.search.is_none() {
             let weak = execution.without_sequential_orders();
             let has_more = without_sequential_accesses(execution).is_err()
                 || model == Model::Rc11 && publishers(&weak, true) != publishers(&weak, false);
-            let inner = Options { witness: options.witness && !has_more, ..options.clone() };
-            let decision = Checker::new().check(Model::Rc20, tactic.name(), &weak, &inner, steps)?;
+            let inner = MemoryOptions { witness: options.witness && !has_more, ..options.clone() };
+            let decision = C11Checker::new().check(Model::Rc20, tactic.name(), &weak, &inner, steps)?;
             let is_allowed = decision.as_ref().is_some_and(|decision| decision.verdict == Verdict::Consistent);
             if !is_allowed || !has_more {
                 return Ok(decision);
@@ -122,7 +122,7 @@ impl<'f> PscSearch<'f> {
         model: Model,
         original: &Execution,
         execution: Execution,
-        options: &Options,
+        options: &MemoryOptions,
     ) -> Result<Option<Evidence>, GaveUp> {
         let budget = &options.budget;
         let (count, threads) = (execution.len(), execution.thread_count());

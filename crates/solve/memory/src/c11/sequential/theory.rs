@@ -15,7 +15,7 @@ use std::ops::Range;
 use model::{Budget, GaveUp};
 use order::justified::Checkpoint;
 use order::saturation::{Conflict, Derived};
-use order::{Cycles, Events, Explainer, Explanation, Hops, Justified, Premises, Saturation};
+use order::{Cycles, EventItems, Explainer, Explanation, Hops, Justified, Premises, Saturation};
 use search::{Lemma, Lit, Next, Search, Steps, Theory, Why};
 
 use super::fixed;
@@ -179,7 +179,7 @@ impl<'f> Psc<'f> {
             base,
             knobs,
             budget: budget.clone(),
-            order: Justified::new(order, rules, Events),
+            order: Justified::new(order, rules, EventItems),
             interleaving: Interleaving::new(&base.nodes),
         });
         if knobs.lemmas { search } else { search.without_reuse() }

@@ -1,13 +1,13 @@
 //! Windows of any size, against the oracle and against the other tactics.
 
 use history::History;
-use model::{Certificate, Decision, Evidence, Model, Verdict};
+use model::{Certificate, Decided, Evidence, Model, Verdict};
 use verify::verify;
-use workload::memory::Machine;
+use workload::memory::MemoryMachine;
 use workload::{cases, memory as atomic, small, to_history};
 
 use super::*;
-use crate::Options;
+use crate::MemoryOptions;
 
 fn execution(history: &History) -> Execution {
     Execution::from_history(history).expect("generated histories are executions")
@@ -27,7 +27,7 @@ fn by_windows(history: &History, execution: &Execution, size: usize) -> Option<b
         Answer::Refuted(cycle) => (Verdict::Violation, Evidence::Cycle(cycle)),
         Answer::Nothing => return None,
     };
-    let decision = Decision { verdict, strategy: "windows", reason: None, evidence: Some(evidence) };
+    let decision = Decided { verdict, strategy: "windows", reason: None, evidence: Some(evidence) };
     for model in [Model::Pso, Model::Wpso] {
         let certificate = Certificate::new(0, history, model, &decision).expect("every verdict has a certificate");
         assert_eq!(verify(&certificate, history), Ok(()), "{model}, windows of {size}");
@@ -74,7 +74,7 @@ fn larger_history(seed: u64, shape: atomic::MemoryConfig) -> History {
 fn windows_decide_larger_histories() {
     let mut verdicts = [0, 0];
     for seed in 0..cases(60) {
-        for machine in [Machine::Sc, Machine::Tso, Machine::Pso] {
+        for machine in [MemoryMachine::Sc, MemoryMachine::Tso, MemoryMachine::Pso] {
             let shape = atomic::MemoryConfig {
                 machine,
                 threads: 2 + seed as u32 % 11,
@@ -85,7 +85,8 @@ fn windows_decide_larger_histories() {
             };
             let history = larger_history(seed, shape);
             let execution = execution(&history);
-            let allowed = crate::check(Model::Pso, &execution, &Options::default()).verdict == Verdict::Consistent;
+            let allowed =
+                crate::check(Model::Pso, &execution, &MemoryOptions::default()).verdict == Verdict::Consistent;
             verdicts[usize::from(allowed)] += 1;
             for size in [1, 10, 50, 250] {
                 let answer = by_windows(&history, &execution, size);

@@ -1,15 +1,16 @@
 //! What the tests of the engines share.
 
 use history::{Execution, History};
-use memory::{Checker, Options, c11};
+use memory::{ExecutionChecker, MemoryOptions, c11};
 use model::{Certificate, Model};
 use verify::verify;
 
 /// The certificates of all models that apply to a history. Each is verified, and read back from its JSON.
 pub fn verified_certificates(history: &History, what: &dyn std::fmt::Display) -> Vec<Certificate> {
     let execution = Execution::from_history(history).expect("the history is an execution");
-    let options = Options { witness: true, ..Options::default() };
-    let (mut checker, mut asked) = (Checker::new(&execution, &options), Checker::new(&execution, &options));
+    let options = MemoryOptions { witness: true, ..MemoryOptions::default() };
+    let (mut checker, mut asked) =
+        (ExecutionChecker::new(&execution, &options), ExecutionChecker::new(&execution, &options));
     asked.ask_recorded();
     // `rc20` does not apply to sequentially consistent accesses.
     let speaks = |model: &Model| *model != Model::Rc20 || c11::without_sequential_accesses(&execution).is_ok();
@@ -19,7 +20,7 @@ pub fn verified_certificates(history: &History, what: &dyn std::fmt::Display) ->
         .map(|model| {
             let decision = checker.check(model);
             // Without a witness, an engine may use a quicker method. It must have the same verdict.
-            let bare = memory::check(model, &execution, &Options::default());
+            let bare = memory::check(model, &execution, &MemoryOptions::default());
             assert_eq!(bare.verdict, decision.verdict, "{what}: {model}\n{}", show(&execution));
             let certificate = |decision| {
                 let certificate = Certificate::new(0, history, model, decision);

@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use history::{History, Object};
-use object::{Algorithm, End, ObjectHistory, Options, Sequential, Timed, check};
+use object::{Algorithm, End, ObjectHistory, ObjectOptions, Sequential, Timed, check};
 use workload::object::ObjectConfig;
 use workload::random::SplitMix64;
 
@@ -15,7 +15,7 @@ pub fn objects() -> impl Iterator<Item = Object> {
 pub fn has_fast(object: Object) -> bool {
     let history = workload::object::history(&ObjectConfig { operations: 1, ..ObjectConfig::new(object) });
     let view = ObjectHistory::new(&history).expect("an object history");
-    let decision = check(&view, &Options { algorithm: Algorithm::Fast, ..Options::default() });
+    let decision = check(&view, &ObjectOptions { algorithm: Algorithm::Fast, ..ObjectOptions::default() });
     !decision.reason.is_some_and(|reason| reason.ends_with("has no fast algorithm"))
 }
 

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use history::History;
-use model::{Certificate, Decision, Model, Verdict};
+use model::{Certificate, Decided, Model, Verdict};
 use transaction::LevelChecker;
 use workload::random::SplitMix64;
 
@@ -120,7 +120,7 @@ impl Small {
 }
 
 /// Decides a level with a witness, and verifies the certificate, which goes through JSON.
-pub fn decide(history: &History, checker: &LevelChecker, model: Model) -> Decision {
+pub fn decide(history: &History, checker: &LevelChecker, model: Model) -> Decided {
     let decision = checker.check(model).expect("the level fits");
     if decision.verdict != Verdict::Unknown {
         let certificate = Certificate::new(0, history, model, &decision).expect("there is evidence");

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use history::{History, Object};
-use model::{Certificate, Decision, Evidence, Model, Verdict};
+use model::{Certificate, Decided, Evidence, Model, Verdict};
 use verify::verify;
 use workload::random::SplitMix64;
 
@@ -25,7 +25,7 @@ fn decide(history: &History, what: &str) -> bool {
     assert_eq!(linearizations.is_some(), is_linearizable, "{what}");
     let Some(linearizations) = linearizations else { return false };
     let evidence = Some(Evidence::Linearizations(linearizations));
-    let decision = Decision { verdict: Verdict::Consistent, strategy: "search", reason: None, evidence };
+    let decision = Decided { verdict: Verdict::Consistent, strategy: "search", reason: None, evidence };
     let certificate = Certificate::new(0, history, Model::Linearizable, &decision).expect("evidence");
     assert_eq!(verify(&certificate, history), Ok(()), "{what}");
     true
