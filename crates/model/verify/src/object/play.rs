@@ -58,29 +58,6 @@ impl State {
             _ => None,
         }
     }
-
-    /// What the object holds in this state. `element` is the element that the state of a set or multiset is about.
-    fn contents(&self, element: Value) -> Vec<Piece> {
-        let values = |bits: &mut dyn Iterator<Item = u64>| bits.map(|it| Piece::Value(Value::from_bits(it))).collect();
-        match self {
-            Self::Register(bits) => vec![Piece::Value(Value::from_bits(*bits))],
-            Self::Queue(items) => values(&mut items.iter().copied()),
-            Self::Stack(items) => values(&mut items.iter().copied()),
-            Self::PriorityQueue(items) => {
-                let repeated = items.iter().flat_map(|(&item, &count)| vec![Piece::Number(item); count as usize]);
-                repeated.collect()
-            }
-            Self::Element(is_in) => vec![Piece::Value(element); usize::from(*is_in)],
-            Self::Whole(set) => values(&mut set.iter().copied()),
-            Self::Copies(copies) => vec![Piece::Value(element); usize::try_from(*copies).unwrap_or(0)],
-            Self::Tags(tags) => {
-                values(&mut tags.iter().flat_map(|(&tag, &count)| vec![tag; usize::try_from(count).unwrap_or(0)]))
-            }
-            Self::Held(count) => vec![Piece::Number(i128::from(*count))],
-            Self::Number(number) => vec![Piece::Number(*number)],
-            Self::Text(text) => vec![Piece::Text(text.clone())],
-        }
-    }
 }
 
 /// The steps of the linearizations of all objects, in one order that keeps the order in time. An operation takes effect

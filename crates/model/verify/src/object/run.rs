@@ -1,8 +1,8 @@
 //! Runs a linearization on the sequential object.
 //!
 //! This file has all that the verifier knows of the objects, besides the claims of cores: the [`State`] of an object,
-//! what each method does to it, which operations change nothing, and whether the elements of the object are
-//! independent. The checkers have definitions of their own.
+//! what it holds in that state, what each method does to it, which operations change nothing, and whether the elements
+//! of the object are independent. The checkers have definitions of their own.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
@@ -10,6 +10,7 @@ use history::{History, KeyId, Method, Object, OperationId, Value};
 
 use super::super::{Place, Refusal, fault};
 use super::Claim;
+use crate::replay::Piece;
 use model::object::Linearization;
 
 /// A sequential object, in the plainest form.
@@ -58,6 +59,29 @@ impl State {
             Object::TaggedMutex | Object::TaggedSemaphore => Self::Tags(BTreeMap::new()),
             Object::Counter | Object::MaxRegister => Self::Number(0),
             Object::KeyValue => Self::Text(text(history, history.initial_value(key))),
+        }
+    }
+
+    /// What the object holds in this state. `element` is the element that the state of a set or multiset is about.
+    pub(super) fn contents(&self, element: Value) -> Vec<Piece> {
+        let values = |bits: &mut dyn Iterator<Item = u64>| bits.map(|it| Piece::Value(Value::from_bits(it))).collect();
+        match self {
+            Self::Register(bits) => vec![Piece::Value(Value::from_bits(*bits))],
+            Self::Queue(items) => values(&mut items.iter().copied()),
+            Self::Stack(items) => values(&mut items.iter().copied()),
+            Self::PriorityQueue(items) => {
+                let repeated = items.iter().flat_map(|(&item, &count)| vec![Piece::Number(item); count as usize]);
+                repeated.collect()
+            }
+            Self::Element(is_in) => vec![Piece::Value(element); usize::from(*is_in)],
+            Self::Whole(set) => values(&mut set.iter().copied()),
+            Self::Copies(copies) => vec![Piece::Value(element); usize::try_from(*copies).unwrap_or(0)],
+            Self::Tags(tags) => {
+                values(&mut tags.iter().flat_map(|(&tag, &count)| vec![tag; usize::try_from(count).unwrap_or(0)]))
+            }
+            Self::Held(count) => vec![Piece::Number(i128::from(*count))],
+            Self::Number(number) => vec![Piece::Number(*number)],
+            Self::Text(text) => vec![Piece::Text(text.clone())],
         }
     }
 
