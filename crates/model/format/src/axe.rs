@@ -12,11 +12,11 @@
 //!
 //! Processes and values are integers; initial values are 0.
 //!
-//! axe knows locations by a number, `v3` or `M[3]`, and both of these are the same location to it. The reader takes
-//! any name, and takes these two as different. The writer keeps a name that axe reads, and gives every other location
+//! axe knows locations by a number, `v3` or `M[3]`, and both of these are the same location, however the number is
+//! spelled. The reader takes any other name, too. The writer keeps a name that axe reads, and gives every other location
 //! a name that is free. Comments at the end of the trace say what the locations were called.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::builder::{Builder, Preset};
 use super::error::{Fault, InputError, utf8};
@@ -25,7 +25,7 @@ use super::room::Room;
 use super::write::WriteError;
 use history::builder::Call;
 use history::history::{History, KeyId, MemoryOrder, Method, Object, OperationId, Outcome};
-use history::literal;
+use history::literal::{self, Number};
 use history::value::{Value, Words, canonical_integer, quote};
 use history::visible::visible;
 
@@ -38,6 +38,7 @@ pub(super) struct AxeReader {
     builder: Builder,
     /// The last comment before the first operation. It is the name of the trace.
     name: Option<String>,
+    locations: Locations,
     is_lost: bool,
     preset: Preset,
     room: Room,
@@ -45,7 +46,8 @@ pub(super) struct AxeReader {
 
 impl AxeReader {
     pub fn new(input: Input, preset: Preset) -> Self {
-        Self { input, builder: Builder::new(&preset), name: None, is_lost: false, preset, room: Room::new() }
+        let (builder, locations) = (Builder::new(&preset), Locations::default());
+        Self { input, builder, name: None, locations, is_lost: false, preset, room: Room::new() }
     }
 
     /// The next trace; `None` at the end of the file.
@@ -79,7 +81,7 @@ impl AxeReader {
             if self.is_lost || text.is_empty() {
                 continue;
             }
-            if let Err(fault) = read_line(&mut self.builder, &mut self.name, line, number) {
+            if let Err(fault) = read_line(&mut self.builder, &mut self.locations, &mut self.name, line, number) {
                 let error = fault.in_line(number, line);
                 self.is_lost = true;
                 return Some(Err(error));
@@ -92,12 +94,22 @@ impl AxeReader {
         if let Some(name) = self.name.take() {
             builder.set_name(name);
         }
+        self.locations.clear();
         self.is_lost = false;
         builder.finish()
     }
 }
 
-fn read_line(builder: &mut Builder, name: &mut Option<String>, line: &[u8], number: u32) -> Result<(), Fault> {
+/// The locations that are known by a number.
+type Locations = FxHashMap<Value, KeyId>;
+
+fn read_line(
+    builder: &mut Builder,
+    locations: &mut Locations,
+    name: &mut Option<String>,
+    line: &[u8],
+    number: u32,
+) -> Result<(), Fault> {
     let mut tokens = Tokens { line, at: 0 };
     tokens.skip_white();
     if line[tokens.at] == b'#' {
@@ -109,7 +121,7 @@ fn read_line(builder: &mut Builder, name: &mut Option<String>, line: &[u8], numb
         return Ok(());
     }
     if tokens.take(b"final") {
-        let key = tokens.location(builder)?;
+        let key = tokens.location(builder, locations)?;
         tokens.expect("==")?;
         let value = tokens.value(builder.words_mut())?;
         builder.put_final(key, value);
@@ -134,20 +146,20 @@ fn read_line(builder: &mut Builder, name: &mut Option<String>, line: &[u8], numb
     let closing = if tokens.take(b"<") { Some(">") } else { tokens.take(b"{").then_some("}") };
     if let Some(closing) = closing {
         call.method = Method::Rmw;
-        call.key = tokens.location(builder)?;
+        call.key = tokens.location(builder, locations)?;
         tokens.expect("==")?;
         call.result = tokens.value(builder.words_mut())?;
         tokens.expect(";")?;
         tokens.skip_white();
         let at = tokens.at;
-        if tokens.location(builder)? != call.key {
+        if tokens.location(builder, locations)? != call.key {
             return Err(Fault::new(at, "a read-modify-write of two locations").expected("the location that it reads"));
         }
         tokens.expect(":=")?;
         call.argument = tokens.value(builder.words_mut())?;
         tokens.expect(closing)?;
     } else if !tokens.take_word(b"sync") {
-        call.key = tokens.location(builder)?;
+        call.key = tokens.location(builder, locations)?;
         if tokens.take(b":=") {
             call.method = Method::Write;
             call.argument = tokens.value(builder.words_mut())?;
@@ -225,8 +237,8 @@ impl<'a> Tokens<'a> {
         if self.at == self.line.len() { Ok(()) } else { Err(self.unexpected("the end of the line")) }
     }
 
-    /// A location: `v3`, `M[3]`.
-    fn location(&mut self, builder: &mut Builder) -> Result<KeyId, Fault> {
+    /// A location: `v3`, `M[3]`. One that was there under another name keeps that.
+    fn location(&mut self, builder: &mut Builder, locations: &mut Locations) -> Result<KeyId, Fault> {
         self.skip_white();
         let start = self.at;
         let length = location_length(&self.line[start..]);
@@ -235,8 +247,14 @@ impl<'a> Tokens<'a> {
         }
         self.at += length;
         let name = utf8(&self.line[start..self.at], start)?;
-        let name = builder.words_mut().word(name);
-        Ok(builder.key_of(name))
+        let mut new = || {
+            let name = builder.words_mut().word(name);
+            builder.key_of(name)
+        };
+        Ok(match index(name).and_then(|digits| literal::number(digits.as_bytes())) {
+            Some(Number::Small(number)) => *locations.entry(number).or_insert_with(new),
+            _ => new(),
+        })
     }
 
     /// An integer, as in every format.
@@ -284,8 +302,9 @@ fn location_length(text: &[u8]) -> usize {
     let name = text.iter().take_while(|&&byte| is_identifier(byte)).count();
     let index = match &text[name..] {
         [b'[', rest @ ..] => {
-            let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-            if digits > 0 && rest.get(digits) == Some(&b']') { digits + 2 } else { 0 }
+            let digits = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+            let is_number = literal::number(&rest[..digits]).is_some() && rest.get(digits) == Some(&b']');
+            if is_number { digits + 2 } else { 0 }
         }
         _ => 0,
     };
@@ -415,7 +434,12 @@ impl Names {
 
 /// The number by which axe knows a location of this name: `v3`, `M[3]`. `None` if axe does not read the name.
 fn number(name: &str) -> Option<u32> {
-    let digits = name.strip_prefix('v').or_else(|| name.strip_prefix("M[")?.strip_suffix(']'))?;
+    let digits = index(name)?;
     let is_number = canonical_integer(digits.as_bytes()).is_some() && digits.len() <= MOST_DIGITS;
     digits.parse().ok().filter(|_| is_number)
+}
+
+/// The number in the name of a location, as it is spelled.
+fn index(name: &str) -> Option<&str> {
+    name.strip_prefix('v').or_else(|| name.strip_prefix("M[")?.strip_suffix(']'))
 }

@@ -16,6 +16,7 @@ use super::builder::{Builder, Preset};
 use super::columns;
 use super::error::{Fault, InputError, utf8};
 use super::input::Input;
+use super::numbers::whole;
 use super::room::Room;
 use history::builder::Call;
 use history::history::{History, KeyId, MemoryOrder, Method, OperationId};
@@ -182,7 +183,12 @@ fn method((at, name): &Field) -> Result<Method, Fault> {
 }
 
 fn read_row(builder: &mut Builder, columns: &[Option<Column>], line: &[u8], number: u32) -> Result<(), Fault> {
-    let fields = fields(line)?;
+    let mut fields = fields(line)?;
+    for (_, field) in &mut fields {
+        if let Some(digits) = whole(field) {
+            *field = digits.into_bytes();
+        }
+    }
     if fields.len() > columns.len() {
         let at = fields[columns.len()].0;
         return Err(Fault::new(at, "this line has more fields than the first line has columns"));

@@ -9,6 +9,7 @@ use std::ops::Range;
 use super::builder::Preset;
 use super::error::{Fault, InputError, utf8};
 use super::input::{BytePosition, Input};
+use super::numbers::{Inside, in_canonical_form};
 use super::record::{Assembler, Field, Notation, Raw, Record};
 use super::room::Room;
 use super::string::{push_quoted, quoted_length, unquote};
@@ -345,6 +346,10 @@ impl Notation for Edn {
             [b'"', .., b'"'] => Ok(words.word(&unquote(raw.text, raw.at)?)),
             b"nil" => Ok(Value::NULL),
             [b':', name @ ..] => Ok(words.word(utf8(name, raw.at)?)),
+            text @ [b'[' | b'(' | b'{' | b'#', ..] => {
+                utf8(text, raw.at)?;
+                Ok(words.word(&String::from_utf8_lossy(&in_canonical_form(text, Inside::Edn))))
+            }
             text => {
                 let number = text.strip_suffix(b"N").unwrap_or(text);
                 match canonical_integer(number) {

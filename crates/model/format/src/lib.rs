@@ -59,6 +59,7 @@ mod json;
 mod kinds;
 mod methods;
 mod numbered;
+mod numbers;
 mod plume;
 mod record;
 mod room;

@@ -1,11 +1,13 @@
-//! JSON's notation of values: a number, a string, `null`, `true`, `false`. Any other value is a word with its text.
+//! JSON's notation of values: a number, a string, `null`, `true`, `false`. Any other value is a word with its text, and
+//! without white space.
 //!
 //! A word that looks like a number is written `{"word":"5"}`.
 
 use super::scan::Scanner;
 use crate::error::{Fault, utf8};
+use crate::numbers::{Inside, in_canonical_form, whole};
 use crate::record::{Notation, Raw};
-use crate::string::{push_quoted, quoted_length, unquote};
+use crate::string::{push_quoted, unquote};
 use history::literal::is_literal;
 use history::value::{Value, Words, canonical_integer};
 use serde::{Deserialize, Serialize};
@@ -32,11 +34,14 @@ impl Notation for Json {
                 if let Some(text) = quoted_word(raw)? {
                     return Ok(words.word(&text));
                 }
-                Ok(words.word(&String::from_utf8_lossy(&compact(raw.text))))
+                Ok(words.word(&String::from_utf8_lossy(&in_canonical_form(raw.text, Inside::Json))))
             }
             text => match canonical_integer(text) {
                 Some(value) => Ok(value),
-                None => Ok(words.string(utf8(text, raw.at)?)),
+                None => match whole(text) {
+                    Some(digits) => Ok(words.meaning(&digits)),
+                    None => Ok(words.string(utf8(text, raw.at)?)),
+                },
             },
         }
     }
@@ -136,25 +141,6 @@ impl Notation for Json {
     fn push_spelling(&self, out: &mut Vec<u8>, spelling: &str, _: &str) {
         push_quoted(out, spelling);
     }
-}
-
-/// The text of a value without white space between its tokens.
-fn compact(text: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut at = 0;
-    while at < text.len() {
-        let length = match text[at] {
-            b' ' | b'\t' | b'\n' | b'\r' => {
-                at += 1;
-                continue;
-            }
-            b'"' => quoted_length(&text[at..]).map_or(1, |(length, _)| length),
-            _ => 1,
-        };
-        out.extend_from_slice(&text[at..at + length]);
-        at += length;
-    }
-    out
 }
 
 /// The text of a word that could be taken for a number: `{"word":"5"}`. None for any other object or array.

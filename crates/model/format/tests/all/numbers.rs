@@ -84,6 +84,64 @@ fn a_number_is_printed_as_the_file_first_wrote_it() {
     assert_eq!(rendered(&calls), ["[0] enqueue 7", "[1] dequeue => 7"]);
 }
 
+/// To axe, `v3` and `M[3]` are one location, and a number in brackets may be spelled in several ways.
+#[test]
+fn locations_of_axe_are_known_by_their_numbers() {
+    let trace = "0: M[3] := 1\n0: v3 := 0x2\n1: M[03] == 2\n1: { M[0x3] == 2; v03 := 5 }\n1: w3 == 0\nfinal v3 == 5\n";
+    let history = read_as(trace, Format::Axe).unwrap();
+    assert_eq!(history.keys().len(), 2);
+    let expected =
+        ["[0] w \"M[3]\" 1", "[0] w \"M[3]\" 0x2", "[1] r \"M[3]\" 0x2", "[1] u \"M[3]\" 0x2 5", "[1] r w3 0"];
+    assert_eq!(rendered(&history), expected);
+    assert_eq!(history.finals().len(), 1);
+    let again = read_as(&written(&history, Format::Axe), Format::Axe).unwrap();
+    assert_eq!(
+        rendered(&again)[..4],
+        ["[0] w \"M[3]\" 1", "[0] w \"M[3]\" 2", "[1] r \"M[3]\" 2", "[1] u \"M[3]\" 2 5"]
+    );
+    // The next trace has locations of its own.
+    let mut reader = read_bytes(
+        b"0: v3 := 1\ncheck\n1: M[3] := 1\ncheck\n".to_vec(),
+        &ReadOptions { format: Some(Format::Axe), ..ReadOptions::default() },
+    );
+    let names: Vec<String> = reader.by_ref().map(|history| rendered(&history.unwrap()).concat()).collect();
+    assert_eq!(names, ["[0] w v3 1", "[1] w \"M[3]\" 1"]);
+}
+
+/// JSON and CSV have floating-point numbers. One that is whole is that integer; the others are words.
+#[test]
+fn whole_floating_point_numbers_are_integers() {
+    let jsonl = "{\"process\":0,\"f\":\"w\",\"key\":128.0,\"value\":1}\n\
+                 {\"process\":1.0,\"f\":\"r\",\"key\":\"0x80\",\"value\":1e0}\n\
+                 {\"process\":1,\"f\":\"r\",\"key\":128,\"value\":1.5}\n";
+    let csv = "thread,op,address,value,new,size\n0,store,128.0,1,,4.0\n1.0,load,0x80,1.0,,4\n1,load,128,1.5,,\n";
+    for (text, format) in [(jsonl, Some(Format::JsonLines)), (csv, None)] {
+        let history = read_as(text, format).unwrap();
+        assert_eq!(rendered(&history), ["[0] w 128 1", "[1] r 128 1", "[1] r 128 1.5"], "{format:?}");
+        assert_eq!((history.keys().len(), history.processes().len()), (1, 2), "{format:?}");
+    }
+    // As pandas writes integers of which some are missing.
+    let history = read("[0] w x 2\n[1] u x 2 3\n[1] r y 0\n");
+    let csv = "thread,op,address,value,new\n0.0,w,x,2.0,\n1.0,u,x,2.0,3.0\n1.0,r,y,0.0,\n";
+    assert_eq!(rendered(&read_as(csv, None).unwrap()), rendered(&history));
+}
+
+/// A list or a map that is one value has the numbers in it.
+#[test]
+fn numbers_in_lists_and_maps_are_numbers() {
+    let jsonl = r#"{"process":0,"f":"w","key":"x","value":["0x1",{"a":2}]}
+{"process":1,"f":"r","key":"x","value":[ 1, {"a": 2.0}]}
+"#;
+    let edn = "{:process 0 :f :w :key [0x1 :a] :value [0xDEAD {:b 01}]}\n\
+               {:process 1 :f :r :key [1 :a] :value [57005 {:b 1}]}\n";
+    for (text, format) in [(jsonl, Format::JsonLines), (edn, Format::Edn)] {
+        let history = read_as(text, format).unwrap();
+        let [write, read] = history.operations() else { panic!("two operations") };
+        assert_eq!((write.key, write.argument), (read.key, read.result), "{format:?}: {:?}", rendered(&history));
+        assert_eq!(rendered(&read_as(&written(&history, format), format).unwrap()), rendered(&history));
+    }
+}
+
 #[test]
 fn words_are_no_numbers() {
     let history = read("[0] w x \"0x1\"\n[0] w x 0x1\n[0] w x 1_0\n[0] w x 0x\n[0] w x \"5\"\n[0] w x 5\n");
