@@ -182,8 +182,32 @@ fn models() -> impl TypedValueParser<Value = Choice> {
     ModelParser
 }
 
-/// Reads what `--model` names: a model, `all`, or a level by a name that only Elle has, which means the same whoever is
-/// asked. A name may be a keyword of Clojure: `:strict-serializable`.
+/// The model of this name, and whether only Elle has the name: then it means the same whoever is asked. A name may be a
+/// keyword of Clojure, `:strict-serializable`. The error is a level of Elle that is not checked.
+fn model_of(given: &OsStr, command: &clap::Command) -> Result<Option<(Model, bool)>, clap::Error> {
+    let name = plain(given);
+    if let Some(model) = Model::from_name(name) {
+        return Ok(Some((model, false)));
+    }
+    if let Some(isolation) = Isolation::from_elle(name) {
+        return Ok(Some((isolation.model(), true)));
+    }
+    let Some([weaker, stronger]) = Isolation::nearest_of_elle(name) else { return Ok(None) };
+    let of = |name: Option<&str>, how: &str| name.map(|name| format!("`{name}` ({how})"));
+    let nearest: Vec<String> = [of(weaker, "weaker"), of(stronger, "stronger")].into_iter().flatten().collect();
+    let message = format!(
+        "Elle's level `{name}` is not checked here; with `check --names elle`, the nearest are {}\n",
+        nearest.join(" and ")
+    );
+    Err(clap::Error::raw(clap::error::ErrorKind::InvalidValue, message).with_cmd(command))
+}
+
+/// A name without the colon of a keyword.
+fn plain(given: &OsStr) -> &str {
+    given.to_str().map_or("", |name| name.strip_prefix(':').unwrap_or(name))
+}
+
+/// Reads what `--model` of `check` names: a model, or `all`.
 #[derive(Copy, Clone)]
 struct ModelParser;
 
@@ -191,24 +215,14 @@ impl TypedValueParser for ModelParser {
     type Value = Choice;
 
     fn parse_ref(&self, command: &clap::Command, flag: Option<&Arg>, given: &OsStr) -> Result<Choice, clap::Error> {
-        let name = given.to_str().map_or("", |name| name.strip_prefix(':').unwrap_or(name));
-        if let Some(model) = Model::from_name(name) {
-            return Ok(Choice::One(model));
+        match model_of(given, command)? {
+            Some((model, false)) => Ok(Choice::One(model)),
+            Some((model, true)) => Ok(Choice::OfElle(model)),
+            None => {
+                let listed = PossibleValuesParser::new(self.possible_values().into_iter().flatten());
+                listed.map(|_| Choice::All).parse_ref(command, flag, OsStr::new(plain(given)))
+            }
         }
-        if let Some(isolation) = Isolation::from_elle(name) {
-            return Ok(Choice::OfElle(isolation.model()));
-        }
-        if let Some([weaker, stronger]) = Isolation::nearest_of_elle(name) {
-            let of = |name: Option<&str>, how: &str| name.map(|name| format!("`{name}` ({how})"));
-            let nearest: Vec<String> = [of(weaker, "weaker"), of(stronger, "stronger")].into_iter().flatten().collect();
-            let message = format!(
-                "Elle's level `{name}` is not checked here; with --names elle, the nearest are {}\n",
-                nearest.join(" and ")
-            );
-            return Err(clap::Error::raw(clap::error::ErrorKind::InvalidValue, message).with_cmd(command));
-        }
-        let listed = PossibleValuesParser::new(self.possible_values().into_iter().flatten());
-        listed.map(|_| Choice::All).parse_ref(command, flag, OsStr::new(name))
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
@@ -226,7 +240,30 @@ fn one_model() -> impl TypedValueParser<Value = Model> {
 }
 
 fn one_of(models: impl Iterator<Item = Model>) -> impl TypedValueParser<Value = Model> {
-    PossibleValuesParser::new(models.map(possible)).try_map(|name| Model::from_name(&name).ok_or("no such model"))
+    OneOf(models.collect())
+}
+
+/// Reads the name of one of these models.
+#[derive(Clone)]
+struct OneOf(Vec<Model>);
+
+impl TypedValueParser for OneOf {
+    type Value = Model;
+
+    fn parse_ref(&self, command: &clap::Command, flag: Option<&Arg>, given: &OsStr) -> Result<Model, clap::Error> {
+        if let Some((model, _)) = model_of(given, command)?
+            && self.0.contains(&model)
+        {
+            return Ok(model);
+        }
+        let listed = PossibleValuesParser::new(self.possible_values().into_iter().flatten());
+        let listed = listed.try_map(|name| Model::from_name(&name).ok_or("no such model"));
+        listed.parse_ref(command, flag, OsStr::new(plain(given)))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.0.iter().copied().map(possible)))
+    }
 }
 
 fn formats() -> impl TypedValueParser<Value = Format> {

@@ -67,6 +67,19 @@ fn all_names_of_elle_are_understood() {
     assert_eq!(ran.status, 2, "{ran:?}");
     let expected = "the nearest are `consistent-view` (weaker) and `serializable` (stronger)";
     assert!(ran.err.contains(expected), "{ran:?}");
+    // Commands about one model take them, too.
+    for command in ["explain", "shrink"] {
+        let ran = seriatim([command, "--model", ":strong-session-PL-SI", &files.write("skew.hist", SKEW)]);
+        assert_eq!((ran.status, ran.err.contains("error")), (0, false), "{command}: {ran:?}");
+        let ran = seriatim([command, "--model", ":strict-serializable", &files.write("skew.hist", SKEW)]);
+        assert!(ran.status == 1 && ran.out.contains("strict-serializable: violation"), "{command}: {ran:?}");
+        let ran = seriatim([command, "--model", ":update-serializable", &path]);
+        assert!(ran.status == 2 && ran.err.contains(expected), "{command}: {ran:?}");
+    }
+    let ran = seriatim(["monitor", "--model", ":strong-session-causal-cerone", &path]);
+    assert_eq!((ran.status, ran.out), (0, format!("{path}: causal: consistent\n")));
+    let ran = seriatim(["monitor", "--model", ":strict-serializable", &path]);
+    assert!(ran.status == 2 && ran.err.contains("invalid value"), "{ran:?}");
 }
 
 #[test]
