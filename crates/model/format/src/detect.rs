@@ -275,30 +275,52 @@ fn is_dbcop_object(bytes: &[u8]) -> Option<bool> {
 }
 
 /// Whether a `read` at the beginning of a file reads a whole set, as in Jepsen's set workload. The other methods of the
-/// file decide.
+/// file decide, and if it has none, what the reads return.
 pub(super) fn reads_sets(input: &mut Input, format: Format) -> Result<bool, InputError> {
-    let field: &[u8] = match format {
-        Format::JsonLines => b"\"f\"",
-        Format::Edn => b":f ",
+    let [field, value]: [&[u8]; 2] = match format {
+        Format::JsonLines => [b"\"f\"", b"\"value\""],
+        Format::Edn => [b":f ", b":value "],
         _ => return Ok(false),
     };
     let judge = |bytes: &[u8], is_all: bool| {
+        let mut is_set = false;
         for at in memchr::memmem::find_iter(bytes, field) {
             let rest = bytes[at + field.len()..].trim_ascii_start();
             let rest = rest.strip_prefix(b":").unwrap_or(rest).trim_ascii_start();
             let rest = rest.strip_prefix(b"\"").unwrap_or(rest);
             let length = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'-').count();
             let name = std::str::from_utf8(&rest[..length]).unwrap_or_default();
-            if name != "read"
-                && length < rest.len()
+            if name == "read" {
+                let record = &rest[..memchr::memmem::find(rest, field).unwrap_or(rest.len())];
+                let returned = memchr::memmem::find(record, value).map(|at| &record[at + value.len()..]);
+                is_set |= returned.is_some_and(begins_set);
+            } else if length < rest.len()
                 && let Some(object) = infer_object(name, true, format)
             {
                 return Some(object == Object::Set);
             }
         }
-        is_all.then_some(false)
+        is_all.then_some(is_set)
     };
     Ok(input.look_ahead(judge)?.unwrap_or(false))
+}
+
+/// Whether a value is a set, or an array that may be an empty one, perhaps in a pair with a key. (An array with elements
+/// may be such a pair; if nobody adds anything, it is a violation of both a set and a register.)
+fn begins_set(value: &[u8]) -> bool {
+    let value = value.trim_ascii_start();
+    let value = value.strip_prefix(b":").unwrap_or(value).trim_ascii_start();
+    let is_set = |value: &[u8]| match value {
+        [b'#', b'{', ..] => true,
+        [b'[', inside @ ..] => inside.trim_ascii_start().starts_with(b"]"),
+        _ => false,
+    };
+    let keyed = |pair: &[u8]| {
+        let key = pair.iter().take_while(|byte| !byte.is_ascii_whitespace() && !b",[]#{}".contains(byte)).count();
+        let separators = pair[key..].iter().take_while(|&&byte| byte.is_ascii_whitespace() || byte == b',').count();
+        key > 0 && is_set(&pair[key + separators..])
+    };
+    is_set(value) || value.strip_prefix(b"[").is_some_and(|pair| keyed(pair.trim_ascii_start()))
 }
 
 /// How many bytes are looked at of a record that may have several lines.

@@ -56,7 +56,20 @@ fn a_set_may_stay_empty() {
         );
         let history = edn(&text, Some(Object::Transactions)).unwrap();
         assert_eq!((history.operations().len(), history.transaction_count()), (0, 1));
+        assert_eq!(rendered(&edn(&text, None).unwrap()), ["[0] read => {}"]);
     }
+    let keyed = "{:type :invoke, :f :read, :value [7 nil], :process 0}\n\
+                 {:type :ok, :f :read, :value [7 #{}], :process 0}\n\
+                 {:type :info, :f :kill, :value #{:n1}, :process :nemesis}\n";
+    assert_eq!(rendered(&edn(keyed, None).unwrap()), ["[0] read => {} key=7"]);
+    // Reads of a register that nobody writes.
+    for value in ["nil", "5", "[7 5]", "[5]"] {
+        let text = keyed.replace("[7 #{}]", value).replace("[7 nil]", "nil");
+        assert_eq!(edn(&text, None).unwrap().object(), Object::Register, "{value}");
+    }
+    let json = "{\"process\":0,\"type\":\"invoke\",\"f\":\"read\"}\n\
+                {\"process\":0,\"type\":\"ok\",\"f\":\"read\",\"value\" : [ ]}\n";
+    assert_eq!(rendered(&read_as(json, None, Format::JsonLines).unwrap()), ["[0] read => {}"]);
 }
 
 #[test]
