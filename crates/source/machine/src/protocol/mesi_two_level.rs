@@ -16,23 +16,18 @@ use super::table::TableEvent::{
     Replacement, Store, Unblock, UnblockE, Upgrade, WbAck, WbNack,
 };
 use super::table::{Table, Written};
-use super::{Bug, Protocol};
+use super::{Bug, COUNTED_TOO_EARLY, Protocol};
 
 const CACHE: &[Written] = &[
     (I, Load, &[Request(GetS)], IS),
     (I, Store, &[Request(GetM)], IM),
     (I, Inv, &[Answer(Ack)], I),
-    (S, Load, &[LoadHit, ProfileHit], S),
     (S, Store, &[Request(Upgrade)], SM),
     (S, Inv, &[Answer(Ack), Drop], I),
     (S, Replacement, &[Drop], I),
-    (E, Load, &[LoadHit, ProfileHit], E),
-    (E, Store, &[StoreHit, ProfileHit], M),
     (E, FwdGetS, &[AnswerData(Data), TellData(CopyBack)], S),
     (E, FwdGetM, &[AnswerData(Data), Drop], I),
     (E, Replacement, &[TellData(PutClean), Drop], MI),
-    (M, Load, &[LoadHit, ProfileHit], M),
-    (M, Store, &[StoreHit, ProfileHit], M),
     (M, FwdGetS, &[AnswerData(Data), TellData(CopyBack)], S),
     (M, FwdGetM, &[AnswerData(Data), Drop], I),
     (M, Replacement, &[TellData(Put), Drop], MI),
@@ -42,7 +37,6 @@ const CACHE: &[Written] = &[
     (IM, Data, &[Fill, AwaitAcks], MA),
     (IM, Ack, &[CountAck], IM),
     (IM, Inv, &[Answer(Ack)], IM),
-    (SM, Load, &[LoadHit, ProfileHit], SM),
     (SM, Grant, &[AwaitAcks], MA),
     (SM, Ack, &[CountAck], SM),
     (SM, Inv, &[Answer(Ack), Drop], IM),
@@ -79,6 +73,8 @@ const DIRECTORY: &[Written] = &[
 pub(super) fn protocol() -> Protocol {
     Protocol {
         cache: Table::new(CACHE)
+            .loads(&[S, E, M, SM])
+            .stores(&[E, M])
             .stalls(&[IS, IM, MA, MI, II], &[Load, Store, Replacement])
             .stalls(&[SM], &[Store, Replacement]),
         directory: Table::new(DIRECTORY).stalls(&[B, MS, SD, SU], &[GetS, GetM, Put, PutClean]),
@@ -88,11 +84,7 @@ pub(super) fn protocol() -> Protocol {
 }
 
 pub(super) const BUGS: &[Bug] = &[
-    Bug {
-        name: "store-hit-profile-swapped",
-        summary: "the hit is counted, and the block put back, before the store is written into it",
-        apply: |it| it.cache.set(M, Store, &[ProfileHit, StoreHit], M),
-    },
+    COUNTED_TOO_EARLY,
     Bug {
         name: "lost-invalidation",
         summary: "a reader acknowledges Inv, and keeps its copy",
@@ -109,9 +101,7 @@ pub(super) const BUGS: &[Bug] = &[
             it.cache.set(IM, Ack, &[CountAck, CountAck], IM);
             it.cache.set(MA, Ack, &[CountAck, CountAck], MA);
             it.cache.set(SM, Ack, &[CountAck, CountAck], SM);
-            for state in [M, S, I, E, IS, MI, II] {
-                it.cache.set(state, Ack, &[], state);
-            }
+            it.cache.ignores(&[M, S, I, E, IS, MI, II], &[Ack]);
         },
     },
     Bug {
@@ -120,9 +110,7 @@ pub(super) const BUGS: &[Bug] = &[
         apply: |it| {
             it.cache.set(IM, Data, &[Fill, StoreDone, Tell(UnblockE)], M);
             it.cache.set(SM, Grant, &[StoreDone, Tell(UnblockE)], M);
-            for state in [M, S, I, E, IS, MI, II] {
-                it.cache.set(state, Ack, &[], state);
-            }
+            it.cache.ignores(&[M, S, I, E, IS, MI, II], &[Ack]);
         },
     },
     Bug {

@@ -12,15 +12,13 @@ use super::table::TableAction::{
 };
 use super::table::TableEvent::{Data, FwdGetM, GetM, Load, Put, PutStale, Replacement, Store, UnblockE, WbAck, WbNack};
 use super::table::{Table, Written};
-use super::{Bug, Protocol};
+use super::{Bug, COUNTED_TOO_EARLY, Protocol};
 
 const CACHE: &[Written] = &[
     (I, Load, &[Request(GetM)], IS),
     (I, Store, &[Request(GetM)], IM),
     (IS, Data, &[Fill, LoadDone, Tell(UnblockE)], M),
     (IM, Data, &[Fill, StoreDone, Tell(UnblockE)], M),
-    (M, Load, &[LoadHit, ProfileHit], M),
-    (M, Store, &[StoreHit, ProfileHit], M),
     (M, FwdGetM, &[AnswerData(Data), Drop], I),
     (M, Replacement, &[TellData(Put), Drop], MI),
     (MI, FwdGetM, &[AnswerData(Data)], II),
@@ -39,7 +37,7 @@ const DIRECTORY: &[Written] = &[
 
 pub(super) fn protocol() -> Protocol {
     Protocol {
-        cache: Table::new(CACHE).stalls(&[IS, IM, MI, II], &[Load, Store, Replacement]),
+        cache: Table::new(CACHE).loads(&[M]).stores(&[M]).stalls(&[IS, IM, MI, II], &[Load, Store, Replacement]),
         directory: Table::new(DIRECTORY).stalls(&[B], &[GetM, Put]),
         home: I,
         knows_copies: true,
@@ -47,11 +45,7 @@ pub(super) fn protocol() -> Protocol {
 }
 
 pub(super) const BUGS: &[Bug] = &[
-    Bug {
-        name: "store-hit-profile-swapped",
-        summary: "the hit is counted, and the block put back, before the store is written into it",
-        apply: |it| it.cache.set(M, Store, &[ProfileHit, StoreHit], M),
-    },
+    COUNTED_TOO_EARLY,
     Bug {
         name: "lost-invalidation",
         summary: "the owner sends its data on, and keeps the block",

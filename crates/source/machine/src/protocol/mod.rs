@@ -127,6 +127,13 @@ impl Bug {
     }
 }
 
+/// A mistake that every protocol can make.
+const COUNTED_TOO_EARLY: Bug = Bug {
+    name: "store-hit-profile-swapped",
+    summary: "the hit is counted, and the block put back, before the store is written into it",
+    apply: |it| it.cache.set(State::M, TableEvent::Store, &[TableAction::ProfileHit, TableAction::StoreHit], State::M),
+};
+
 impl fmt::Debug for Bug {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)

@@ -14,30 +14,24 @@ use super::table::TableEvent::{
     Replacement, SharedAck, Store, Unblock, WbAck, WbCancel, WbData,
 };
 use super::table::{Table, Written};
-use super::{Bug, Protocol};
+use super::{Bug, COUNTED_TOO_EARLY, Protocol};
 
 const CACHE: &[Written] = &[
     (I, Load, &[Request(GetS)], IS),
     (I, Store, &[Request(GetM)], IM),
     (I, ProbeS, &[Tell(Ack)], I),
     (I, ProbeM, &[Tell(Ack)], I),
-    (S, Load, &[LoadHit, ProfileHit], S),
     (S, Store, &[Request(GetM)], SM),
     (S, ProbeS, &[Tell(SharedAck)], S),
     (S, ProbeM, &[Tell(Ack), Drop], I),
     (S, Replacement, &[Tell(PutClean), Drop], SI),
-    (E, Load, &[LoadHit, ProfileHit], E),
-    (E, Store, &[StoreHit, ProfileHit], M),
     (E, ProbeS, &[Tell(SharedAck)], S),
     (E, ProbeM, &[Tell(Ack), Drop], I),
     (E, Replacement, &[Tell(PutClean), Drop], EI),
-    (O, Load, &[LoadHit, ProfileHit], O),
     (O, Store, &[Request(GetM)], OM),
     (O, ProbeS, &[TellData(OwnerData)], O),
     (O, ProbeM, &[TellData(OwnerData), Drop], I),
     (O, Replacement, &[Tell(Put), Drop], MI),
-    (M, Load, &[LoadHit, ProfileHit], M),
-    (M, Store, &[StoreHit, ProfileHit], M),
     (M, ProbeS, &[TellData(OwnerData)], O),
     (M, ProbeM, &[TellData(OwnerData), Drop], I),
     (M, Replacement, &[Tell(Put), Drop], MI),
@@ -48,11 +42,9 @@ const CACHE: &[Written] = &[
     (IM, ProbeS, &[Tell(Ack)], IM),
     (IM, ProbeM, &[Tell(Ack)], IM),
     (IM, DataE, &[Fill, StoreDone, Tell(Unblock)], M),
-    (SM, Load, &[LoadHit, ProfileHit], SM),
     (SM, ProbeS, &[Tell(SharedAck)], SM),
     (SM, ProbeM, &[Tell(Ack), Drop], IM),
     (SM, DataE, &[StoreDone, Tell(Unblock)], M),
-    (OM, Load, &[LoadHit, ProfileHit], OM),
     (OM, ProbeS, &[TellData(OwnerData)], OM),
     (OM, ProbeM, &[TellData(OwnerData), Drop], IM),
     (OM, DataE, &[StoreDone, Tell(Unblock)], M),
@@ -92,6 +84,8 @@ const DIRECTORY: &[Written] = &[
 pub(super) fn protocol() -> Protocol {
     Protocol {
         cache: Table::new(CACHE)
+            .loads(&[S, E, O, M, SM, OM])
+            .stores(&[E, M])
             .stalls(&[IS, IM, MI, EI, SI, II], &[Load, Store, Replacement])
             .stalls(&[SM, OM], &[Store, Replacement]),
         directory: Table::new(DIRECTORY).stalls(&[PS, PM, B, W], &[GetS, GetM, Put, PutClean]),
@@ -101,11 +95,7 @@ pub(super) fn protocol() -> Protocol {
 }
 
 pub(super) const BUGS: &[Bug] = &[
-    Bug {
-        name: "store-hit-profile-swapped",
-        summary: "the hit is counted, and the block put back, before the store is written into it",
-        apply: |it| it.cache.set(M, Store, &[ProfileHit, StoreHit], M),
-    },
+    COUNTED_TOO_EARLY,
     Bug {
         name: "lost-invalidation",
         summary: "a reader acknowledges a writer's probe, and keeps its copy",
@@ -118,11 +108,7 @@ pub(super) const BUGS: &[Bug] = &[
             it.directory.set(PS, Ack, &[CountAck, CountAck], PS);
             it.directory.set(PM, Ack, &[CountAck, CountAck], PM);
             it.directory.set(PM, SharedAck, &[CountAck], PM);
-            for event in [Ack, SharedAck, OwnerData] {
-                for state in [U, B, W] {
-                    it.directory.set(state, event, &[], state);
-                }
-            }
+            it.directory.ignores(&[U, B, W], &[Ack, SharedAck, OwnerData]);
         },
     },
     Bug {

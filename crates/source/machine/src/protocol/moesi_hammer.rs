@@ -16,30 +16,24 @@ use super::table::TableEvent::{
     Replacement, SharedAck, Store, Unblock, UnblockE, UnblockOwned, WbAck, WbCancel, WbData, WbNack,
 };
 use super::table::{Table, Written};
-use super::{Bug, Protocol};
+use super::{Bug, COUNTED_TOO_EARLY, Protocol};
 
 const CACHE: &[Written] = &[
     (I, Load, &[Request(GetS), AwaitAll(1)], IS),
     (I, Store, &[Request(GetM), AwaitAll(1)], IM),
     (I, ProbeS, &[Answer(Ack)], I),
     (I, ProbeM, &[Answer(Ack)], I),
-    (S, Load, &[LoadHit, ProfileHit], S),
     (S, Store, &[Request(GetM), AwaitAll(1)], SM),
     (S, ProbeS, &[Answer(SharedAck)], S),
     (S, ProbeM, &[Answer(Ack), Drop], I),
     (S, Replacement, &[Drop], I),
-    (E, Load, &[LoadHit, ProfileHit], E),
-    (E, Store, &[StoreHit, ProfileHit], M),
     (E, ProbeS, &[AnswerData(OwnerData)], O),
     (E, ProbeM, &[AnswerData(OwnerData), Drop], I),
     (E, Replacement, &[Tell(Put), Drop], MI),
-    (O, Load, &[LoadHit, ProfileHit], O),
     (O, Store, &[Request(GetM), AwaitAll(1)], OM),
     (O, ProbeS, &[AnswerData(OwnerData)], O),
     (O, ProbeM, &[AnswerData(OwnerData), Drop], I),
     (O, Replacement, &[Tell(Put), Drop], OI),
-    (M, Load, &[LoadHit, ProfileHit], M),
-    (M, Store, &[StoreHit, ProfileHit], M),
     (M, ProbeS, &[AnswerData(OwnerData)], O),
     (M, ProbeM, &[AnswerData(OwnerData), Drop], I),
     (M, Replacement, &[Tell(Put), Drop], MI),
@@ -58,14 +52,12 @@ const CACHE: &[Written] = &[
     (IM, OwnerData, &[Fill, NoteOwned, CountAck], IM),
     (IM, MemoryData, &[FillUnlessOwned, CountAck], IM),
     (IM, AllAcks, &[StoreDone, Tell(UnblockE)], M),
-    (SM, Load, &[LoadHit, ProfileHit], SM),
     (SM, ProbeS, &[Answer(SharedAck)], SM),
     (SM, ProbeM, &[Answer(Ack), Drop], IM),
     (SM, Ack, &[CountAck], SM),
     (SM, OwnerData, &[CountAck], SM),
     (SM, MemoryData, &[CountAck], SM),
     (SM, AllAcks, &[StoreDone, Tell(UnblockE)], M),
-    (OM, Load, &[LoadHit, ProfileHit], OM),
     (OM, ProbeS, &[AnswerData(OwnerData)], OM),
     (OM, ProbeM, &[AnswerData(OwnerData), Drop], IM),
     (OM, Ack, &[CountAck], OM),
@@ -100,6 +92,8 @@ const DIRECTORY: &[Written] = &[
 pub(super) fn protocol() -> Protocol {
     Protocol {
         cache: Table::new(CACHE)
+            .loads(&[S, E, O, M, SM, OM])
+            .stores(&[E, M])
             .stalls(&[IS, IM, MI, OI, II], &[Load, Store, Replacement])
             .stalls(&[SM, OM], &[Store, Replacement]),
         directory: Table::new(DIRECTORY).stalls(&[B, W], &[GetS, GetM, Put]),
@@ -109,11 +103,7 @@ pub(super) fn protocol() -> Protocol {
 }
 
 pub(super) const BUGS: &[Bug] = &[
-    Bug {
-        name: "store-hit-profile-swapped",
-        summary: "the hit is counted, and the block put back, before the store is written into it",
-        apply: |it| it.cache.set(M, Store, &[ProfileHit, StoreHit], M),
-    },
+    COUNTED_TOO_EARLY,
     Bug {
         name: "lost-invalidation",
         summary: "a reader acknowledges a writer's probe, and keeps its copy",
@@ -126,11 +116,7 @@ pub(super) const BUGS: &[Bug] = &[
             for state in [IS, IM, SM, OM] {
                 it.cache.set(state, Ack, &[CountAck, CountAck], state);
             }
-            for event in [Ack, SharedAck, OwnerData, MemoryData] {
-                for state in [I, S, E, O, M, MI, OI, II] {
-                    it.cache.set(state, event, &[], state);
-                }
-            }
+            it.cache.ignores(&[I, S, E, O, M, MI, OI, II], &[Ack, SharedAck, OwnerData, MemoryData]);
             it.cache.set(IM, SharedAck, &[CountAck], IM);
             it.cache.set(SM, SharedAck, &[CountAck], SM);
             it.cache.set(OM, SharedAck, &[CountAck], OM);

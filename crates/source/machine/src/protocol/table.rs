@@ -274,6 +274,33 @@ impl Table {
         self
     }
 
+    /// Loads hit in these states, and change nothing.
+    pub(super) fn loads(mut self, states: &[State]) -> Self {
+        for &state in states {
+            debug_assert!(self.row(state, TableEvent::Load).is_none(), "{state} and a load have two rows");
+            self.set(state, TableEvent::Load, &[TableAction::LoadHit, TableAction::ProfileHit], state);
+        }
+        self
+    }
+
+    /// Stores hit in these states, and lead to M.
+    pub(super) fn stores(mut self, states: &[State]) -> Self {
+        for &state in states {
+            debug_assert!(self.row(state, TableEvent::Store).is_none(), "{state} and a store have two rows");
+            self.set(state, TableEvent::Store, &[TableAction::StoreHit, TableAction::ProfileHit], State::M);
+        }
+        self
+    }
+
+    /// In these states, these messages are taken and nothing is done: only wrong protocols need such rows.
+    pub(super) fn ignores(&mut self, states: &[State], events: &[TableEvent]) {
+        for &state in states {
+            for &event in events {
+                self.set(state, event, &[], state);
+            }
+        }
+    }
+
     /// Enters a row, or takes the place of the one that was there.
     pub fn set(&mut self, state: State, event: TableEvent, actions: &[TableAction], next: State) {
         let row = ProtocolRow { state, event, actions: actions.to_vec(), next };
