@@ -81,6 +81,7 @@ pub(crate) fn setup(flags: &Simulated) -> Result<MachineSetup, String> {
         caches: CacheConfig {
             block: flags.block,
             frames: flags.cache,
+            second: flags.second_level,
             evictions: flags.evictions,
             network: Network { is_ordered, delay: flags.delay, capacity: flags.capacity },
             ..CacheConfig::default()

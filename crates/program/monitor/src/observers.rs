@@ -101,7 +101,8 @@ pub struct Traffic {
     pub kept: u64,
 }
 
-/// The observers of all cores. Places are numbered: that of a core has its number, the directory comes after them.
+/// The observers of all cores. Places are numbered: that of a core has its number, the directory comes after them, and
+/// the memory behind a second level after it.
 ///
 /// ```
 /// use history::execution::Kind::{Read, Write};
@@ -146,7 +147,7 @@ impl Observers {
             words,
             events: 0,
             runs: vec![Vec::new(); cores],
-            places: vec![FxHashMap::default(); cores + 1],
+            places: vec![FxHashMap::default(); cores + 2],
             flying: FxHashMap::default(),
             traffic: Traffic { block, ..Traffic::default() },
             wrong_values: (0, None),

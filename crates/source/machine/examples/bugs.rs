@@ -81,11 +81,11 @@ fn main() {
     println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
     for (protocol, kind, mistake) in all() {
         let model = promised(kind);
-        let (found, operations, stuck) = hunt(&base(protocol, kind, mistake), model, 0, 4000);
+        let (found, operations, stuck) = hunt(&base(protocol, kind, mistake), model, 0, 8000);
         let row = format!("| `{protocol}` | `{}` | `{}` | `{model}` |", kind.name(), mistake.name());
         match found {
             Some((number, run)) => println!("{row} {} | {operations} | {} |", number + 1, weakest(&run, model)),
-            None => println!("{row} none in 4000, {stuck} stuck | {operations} | | |"),
+            None => println!("{row} none in 8000, {stuck} stuck | {operations} | | |"),
         }
     }
     println!("\n| protocol, cores | bug | 10 | 30 | 100 | 300 |");

@@ -1,8 +1,9 @@
-//! A simulated multiprocessor memory: caches of finite size, a directory with the memory, and a network.
+//! A simulated multiprocessor memory: caches of finite size, a directory with the memory or a second level before it,
+//! and a network.
 //!
 //! The same configuration and seed give the same run. An access of a core hits, or begins a transaction; if the cache
-//! has no room, another block is evicted first. What a controller cannot take in its state waits there and is tried
-//! again when the state of the block changes.
+//! has no room, another block is evicted first. So it is at a second level, where requests wait for the room. What a
+//! controller cannot take in its state waits there and is tried again when the state of the block changes.
 
 use std::collections::VecDeque;
 
@@ -25,6 +26,8 @@ pub struct CacheConfig {
     pub block: u32,
     /// How many blocks a cache holds.
     pub frames: u32,
+    /// How many blocks the second level holds, if the protocol has one.
+    pub second: u32,
     /// How many of a thousand ticks evict a block of a cache that nobody asked for.
     pub evictions: u32,
     /// How messages travel.
@@ -42,6 +45,7 @@ impl Default for CacheConfig {
             locations: 8,
             block: 1,
             frames: 4,
+            second: 8,
             evictions: 10,
             network: Network::default(),
             is_checked: cfg!(debug_assertions),
@@ -66,6 +70,9 @@ pub enum Fault {
     /// A cache that holds nothing.
     #[error("a cache must hold at least one block")]
     Frames,
+    /// A second level that holds nothing.
+    #[error("the second level must hold at least one block")]
+    Second,
     /// A network that carries nothing.
     #[error("a link must carry at least one message at a time, so its capacity cannot be 0")]
     Capacity,
@@ -86,6 +93,7 @@ impl CacheConfig {
             _ if self.locations == 0 || self.locations > 1 << 24 => Some(Fault::Locations(self.locations)),
             _ if !is_size => Some(Fault::Block(self.block)),
             _ if self.frames == 0 => Some(Fault::Frames),
+            _ if self.second == 0 => Some(Fault::Second),
             _ if self.network.capacity == 0 => Some(Fault::Capacity),
             _ if self.network.delay == 0 || self.network.delay > MAX_DELAY => Some(Fault::Delay(self.network.delay)),
             _ if self.evictions > 1000 => Some(Fault::Evictions(self.evictions)),
@@ -97,7 +105,8 @@ impl CacheConfig {
 /// What happened, for observers that ride on messages. Messages have numbers of their own.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// A controller sent a message about a block. The directory has the number after that of the last cache.
+    /// A controller sent a message about a block. The directory has the number after that of the last cache, and the
+    /// memory behind a second level the next one.
     Sent {
         /// The number of the message.
         message: u32,
@@ -139,7 +148,7 @@ pub struct CacheCounts {
     pub evictions: u64,
 }
 
-/// The blocks that a cache has, in any order.
+/// The blocks that a cache or a second level has, in any order.
 #[derive(Clone, Default)]
 struct Residents {
     blocks: Vec<u32>,
@@ -174,6 +183,7 @@ pub struct Caches {
     arrived: Vec<Message>,
     /// By controller: messages that it could not take yet, in the order of arrival.
     stalled: Vec<Vec<Message>>,
+    /// Of each cache and, at the end, of a second level.
     residents: Vec<Residents>,
     notices: VecDeque<Notice>,
     /// If messages are followed.
@@ -191,16 +201,17 @@ impl Caches {
         let blocks = config.locations.div_ceil(config.block) as usize;
         let caches = config.caches as usize;
         let residents = Residents { blocks: Vec::new(), place: vec![0; blocks] };
+        let engine = Engine::new(protocol, config.caches as u8, config.block, blocks, config.is_checked);
         Ok(Self {
             config,
-            engine: Engine::new(protocol, config.caches as u8, config.block, blocks, config.is_checked),
             protocol: protocol.clone(),
-            flight: Flight::new(config.network, caches + 1),
+            flight: Flight::new(config.network, engine.nodes()),
             random: SplitMix64::new(config.seed),
             effects: Effects::default(),
             arrived: Vec::new(),
-            stalled: vec![Vec::new(); caches + 1],
-            residents: vec![residents; caches],
+            stalled: vec![Vec::new(); engine.nodes()],
+            residents: vec![residents; caches + usize::from(protocol.memory.is_some())],
+            engine,
             notices: VecDeque::new(),
             notes: None,
             counts: CacheCounts::default(),
@@ -261,8 +272,34 @@ impl Caches {
         }
     }
 
+    /// Whether a message is a request for a block that the second level does not have and has no room for. Then the
+    /// second level evicts another block, one at a time.
+    ///
+    /// If the block that is chosen is in a transaction, it stays: the transaction's next message makes the second level
+    /// choose again.
+    fn waits_for_room(&mut self, message: Message) -> bool {
+        let Message { to, block, .. } = message;
+        let is_request = matches!(message.kind, TableEvent::GetS | TableEvent::GetM | TableEvent::Upgrade);
+        if !is_request || u32::from(to) != self.config.caches {
+            return false;
+        }
+        let Some(here) = self.residents.get(usize::from(to)) else { return false };
+        if here.blocks.len() < self.config.second as usize || here.place[block as usize] != 0 {
+            return false;
+        }
+        let is_leaving = |&block: &u32| matches!(self.engine.state(to, block), State::SI | State::MI | State::EI);
+        if !here.blocks.iter().any(is_leaving) {
+            let victim = self.random.pick(&here.blocks);
+            self.evict(to, victim);
+        }
+        true
+    }
+
     /// Hands a message to its receiver. The answer is whether it was taken.
     fn deliver(&mut self, message: Message) -> bool {
+        if self.waits_for_room(message) {
+            return false;
+        }
         // What rides on a message is there before the receiver acts.
         let told = self.notes.as_ref().map(Vec::len);
         if let Some(notes) = &mut self.notes {
@@ -289,7 +326,11 @@ impl Caches {
 
     fn complain(&mut self, node: u8, block: u32, state: State, event: TableEvent) {
         if self.stuck.is_none() {
-            let place = if u32::from(node) < self.config.caches { format!("cache {node}") } else { "directory".into() };
+            let place = match u32::from(node).checked_sub(self.config.caches) {
+                None => format!("cache {node}"),
+                Some(0) => "directory".to_owned(),
+                Some(_) => "memory".to_owned(),
+            };
             self.stuck = Some(format!("{place}: block {block} is in state {state}, where {event} is not expected"));
         }
     }
@@ -334,7 +375,7 @@ impl MemorySystem for Caches {
     fn tick(&mut self) {
         self.counts.ticks += 1;
         if self.config.evictions > 0 && self.random.below(1000) < self.config.evictions.into() {
-            let core = self.random.below(self.config.caches.into()) as usize;
+            let core = self.random.below(self.residents.len() as u64) as usize;
             if !self.residents[core].blocks.is_empty() {
                 let victim = self.random.pick(&self.residents[core].blocks);
                 self.evict(core as u8, victim);
@@ -347,11 +388,12 @@ impl MemorySystem for Caches {
                 self.stalled[usize::from(message.to)].push(message);
                 continue;
             }
-            // The state of the block may have changed: what waited for that is tried again.
+            // The state of the block may have changed: what waited for that is tried again, or for room.
             let node = usize::from(message.to);
+            let is_second = node < self.residents.len();
             let mut at = 0;
             while let Some(&waiting) = self.stalled[node].get(at) {
-                if waiting.block == message.block && self.deliver(waiting) {
+                if (is_second || waiting.block == message.block) && self.deliver(waiting) {
                     self.stalled[node].remove(at);
                     at = 0;
                 } else {

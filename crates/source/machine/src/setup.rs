@@ -236,6 +236,7 @@ impl MachineSetup {
         setup.caches.evictions = random.pick(&[0, 10, 100]).min(self.caches.evictions);
         setup.caches.network.delay = random.pick(&[1, 8, 40, 100]).min(self.caches.network.delay);
         setup.caches.network.is_ordered |= random.percent(30);
+        setup.caches.second = random.pick(&[1, 4, 8, 8]).min(self.caches.second);
         setup
     }
 }

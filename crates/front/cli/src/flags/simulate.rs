@@ -141,6 +141,10 @@ pub(crate) struct Simulated {
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub(crate) cache: u32,
 
+    /// How many blocks the second level of caches holds, if the protocol has one
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub(crate) second_level: u32,
+
     /// How many of a thousand ticks evict a block that is not in the way
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) evictions: u32,

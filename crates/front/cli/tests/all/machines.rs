@@ -10,6 +10,8 @@ fn a_protocol_is_printed_as_a_table() {
     assert!(ran.out.contains("\nM     Store         StoreHit, ProfileHit            -> M\n"), "{}", ran.out);
     let wrong = seriatim(["simulate", "--protocol", "mi", "--table", "--bug", "store-hit-profile-swapped"]);
     assert!(wrong.out.contains("\nM     Store         ProfileHit, StoreHit            -> M\n"), "{}", wrong.out);
+    let two_levels = seriatim(["simulate", "--protocol", "mesi", "--table"]);
+    assert!(two_levels.out.contains("\nsecond level\n") && two_levels.out.contains("\nmemory\n"), "{}", two_levels.out);
     let bugs = seriatim(["simulate", "--protocol", "amd", "--core", "tso", "--bugs"]);
     assert!(bugs.out.contains("dirty-as-clean") && bugs.out.contains("wrong-forwarding"), "{}", bugs.out);
 }
@@ -25,6 +27,7 @@ fn bad_input() {
         (&["--block", "3"], "a block has 1, 2, 4 or 8 locations"),
         (&["--block", "16"], "a block has 1, 2, 4 or 8 locations"),
         (&["--cache", "0"], "at least one block"),
+        (&["--second-level", "0"], "the second level must hold at least one block"),
         (&["--capacity", "0"], "capacity cannot be 0"),
         (&["--delay", "0"], "1 to 4096 ticks"),
         (&["--writes", "60", "--rmws", "50"], "more than 100 percent"),

@@ -4,7 +4,8 @@
 //! delivers messages at random, and the exploration, which delivers them in all orders, run the same code.
 //!
 //! Invariants of a right protocol, which are looked at on request: a block that one cache may write no other cache may
-//! read (*single writer or many readers*); a load returns what was stored last (*data value*).
+//! read (*single writer or many readers*); a load returns what was stored last (*data value*); what a cache may read is
+//! at the second level, if there is one (*inclusion*).
 
 use history::execution::Kind;
 
@@ -20,7 +21,8 @@ pub const MAX_CACHES: usize = 64;
 /// The data of a block.
 pub(crate) type Words = [u32; MAX_WORDS];
 
-/// A message between two controllers. The directory has the number after that of the last cache.
+/// A message between two controllers. The directory has the number after that of the last cache, and the memory behind
+/// a second level the next one.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Message {
     pub(crate) kind: TableEvent,
@@ -55,6 +57,8 @@ pub(crate) struct CacheLine {
     sharers: u64,
     acks: i8,
     kept: Words,
+    /// Whether a second level's data differs from the memory's.
+    is_changed: bool,
 }
 
 /// What a transition led to.
@@ -75,7 +79,7 @@ pub(crate) enum Taken {
     Unexpected(State, TableEvent),
 }
 
-/// The controllers of all caches and of the directory.
+/// The controllers of all caches, of the directory, and of the memory if that is another one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Engine {
     caches: u8,
@@ -111,11 +115,20 @@ impl Engine {
             sharers: 0,
             acks: 0,
             kept: [0; MAX_WORDS],
+            is_changed: false,
         };
         let mut lines = vec![line(State::I); usize::from(caches) * blocks];
         lines.resize((usize::from(caches) + 1) * blocks, line(protocol.home));
+        if protocol.memory.is_some() {
+            lines.resize(lines.len() + blocks, line(State::U));
+        }
         let last = checked.then(|| vec![0; blocks * words as usize]);
         Self { caches, words, blocks, lines, last, broken: None }
+    }
+
+    /// How many controllers there are.
+    pub(crate) const fn nodes(&self) -> usize {
+        self.lines.len() / self.blocks
     }
 
     pub(crate) fn state(&self, node: u8, block: u32) -> State {
@@ -134,6 +147,7 @@ impl Engine {
             }
             if !is_cache {
                 into.extend([line.owner, line.sharers as u8, line.requester, line.acks as u8, line.kept[0] as u8]);
+                into.push(line.is_changed.into());
             }
             if let Some(request) = line.request {
                 into.extend([1 + u8::from(request.kind == Kind::Read), request.value as u8]);
@@ -177,10 +191,13 @@ impl Engine {
 
     /// A message arrives.
     pub(crate) fn receive(&mut self, protocol: &Protocol, message: Message, effects: &mut Effects) -> Taken {
+        let directory = self.caches;
         let line = self.line(message.to, message.block);
         let event = match message.kind {
             TableEvent::Put | TableEvent::PutClean
-                if protocol.knows_copies && (line.state != State::M || line.owner != message.from) =>
+                if message.to == directory
+                    && protocol.knows_copies
+                    && (line.state != State::M || line.owner != message.from) =>
             {
                 // While a transaction is under way, nobody knows yet who the owner will be.
                 if protocol.directory.row(line.state, TableEvent::PutStale).is_some() {
@@ -199,9 +216,16 @@ impl Engine {
         self.transition(protocol, message.to, message.block, &cause, effects)
     }
 
+    fn table<'a>(&self, protocol: &'a Protocol, node: u8) -> &'a Table {
+        match &protocol.memory {
+            Some(memory) if node > self.caches => memory,
+            _ if node < self.caches => &protocol.cache,
+            _ => &protocol.directory,
+        }
+    }
+
     fn transition(&mut self, protocol: &Protocol, node: u8, block: u32, cause: &Cause, effects: &mut Effects) -> Taken {
-        let is_cache = node < self.caches;
-        let table = if is_cache { &protocol.cache } else { &protocol.directory };
+        let table = self.table(protocol, node);
         let state = self.state(node, block);
         let Some(row) = table.row(state, cause.event) else { return Taken::Unexpected(state, cause.event) };
         if row.actions.first() == Some(&TableAction::Stall) {
@@ -216,15 +240,15 @@ impl Engine {
             self.act(action, node, block, cause, &mut work, effects);
         }
         self.line(node, block).state = row.next;
-        if self.last.is_some() && is_cache {
-            self.check_writer(&protocol.cache, node, block);
+        if self.last.is_some() {
+            self.check_copies(protocol, node, block);
         }
         self.complete(protocol, node, block, effects)
     }
 
     /// If all answers are in, the transaction goes on.
     fn complete(&mut self, protocol: &Protocol, node: u8, block: u32, effects: &mut Effects) -> Taken {
-        let table = if node < self.caches { &protocol.cache } else { &protocol.directory };
+        let table = self.table(protocol, node);
         let line = self.line(node, block);
         if !line.counting || line.pending > 0 {
             return Taken::Done;
@@ -250,11 +274,11 @@ impl Engine {
         effects: &mut Effects,
     ) {
         let (caches, words) = (self.caches, self.words);
-        let directory = caches;
+        let (directory, memory) = (caches, caches + 1);
         let line = self.line(node, block);
         let requester = match &cause.message {
             Some(message) => message.requester,
-            None if node == directory => line.requester,
+            None if node == directory && cause.event != TableEvent::Replacement => line.requester,
             None => node,
         };
         let mut send = |kind, to, data: Option<&Words>, acks| {
@@ -317,6 +341,20 @@ impl Engine {
             TableAction::AnswerData(kind) => send(kind, requester, Some(&line.data), line.acks),
             TableAction::Tell(kind) => send(kind, directory, None, 0),
             TableAction::TellData(kind) => send(kind, directory, Some(&line.data), 0),
+            TableAction::Reply(kind) => send(kind, cause.message.map_or(requester, |message| message.from), None, 0),
+            TableAction::ReplyData(kind) => {
+                send(kind, cause.message.map_or(requester, |message| message.from), Some(&line.data), 0);
+            }
+            TableAction::TellMemory(kind) => send(kind, memory, None, 0),
+            TableAction::WriteBack => {
+                if line.is_changed {
+                    send(TableEvent::Put, memory, Some(&line.data), 0);
+                } else {
+                    send(TableEvent::PutClean, memory, None, 0);
+                }
+                (line.is_changed, line.owner, line.requester, line.sharers, line.acks) = (false, 0, 0, 0, 0);
+            }
+            TableAction::NoteChanged => line.is_changed = true,
             TableAction::Drop => {
                 effects.notices.push(Notice::Lost { core: node.into(), first: block * words, count: words });
             }
@@ -328,6 +366,7 @@ impl Engine {
                 }
                 line.sharers = 0;
             }
+            TableAction::AwaitInvalidated => (line.pending, line.counting) = (line.acks.into(), true),
             TableAction::Forward(kind) => send(kind, line.owner, None, 0),
             TableAction::Probe(kind) => {
                 for cache in (0..caches).filter(|&cache| cache != requester) {
@@ -364,7 +403,18 @@ impl Engine {
         }
     }
 
-    fn check_writer(&mut self, table: &Table, node: u8, block: u32) {
+    fn check_copies(&mut self, protocol: &Protocol, node: u8, block: u32) {
+        let table = &protocol.cache;
+        if protocol.memory.is_some()
+            && self.state(self.caches, block) == State::I
+            && self.broken.is_none()
+            && let Some(other) = (0..self.caches).find(|&it| table.is_readable(self.state(it, block)))
+        {
+            self.broken = Some(format!("block {block} is at cache {other}, and not at the second level"));
+        }
+        if node >= self.caches {
+            return;
+        }
         let state = self.state(node, block);
         let others = (0..self.caches).filter(|&other| other != node);
         let clash = |other: &u8| {

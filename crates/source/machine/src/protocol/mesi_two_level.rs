@@ -1,19 +1,26 @@
-//! MESI on two levels: the second level is the directory. It knows the owner of a block, or its readers.
+//! MESI on two levels: each core has a cache, and all share a second level, which is the directory, too. It has every
+//! block that some cache has (*inclusion*), and knows the owner of a block, or its readers.
 //!
 //! A reader gets the data from the second level, or from the owner, which sends it there, too, and stays a reader. Who
 //! reads alone gets the block exclusively (E) and may write it without asking (M). A writer gets the data, or with
 //! Upgrade only the right to write, and a number: so many readers will acknowledge to the writer that they have
 //! forgotten their copies. Until then the store waits (MA). Copies that are only read are dropped without a word, so a
 //! cache may be asked to forget what it no longer has.
+//!
+//! A block that the second level does not have comes from the memory. Before the second level evicts a block, it recalls
+//! all copies: it asks the readers to forget them (Inv), or the owner to send its data (FwdGetM), as if it wanted to
+//! write itself. Then it gives the block to the memory, with the data if the block was changed, and waits for the
+//! acknowledgement: a request that comes meanwhile must not overtake the write-back on its way to the memory.
 
-use super::table::State::{B, E, I, II, IM, IS, M, MA, MI, MS, S, SD, SM, SU};
+use super::table::State::{B, E, EI, I, II, IM, IS, M, MA, MI, MS, S, SD, SI, SM, SU, U};
 use super::table::TableAction::{
-    AddSharer, Answer, AnswerData, AwaitAcks, CountAck, Drop, Fill, Forward, Invalidate, LoadDone, LoadHit,
-    OwnerShares, ProfileHit, Request, SetOwner, StoreDone, StoreHit, Tell, TellData, WriteMemory,
+    AddSharer, Answer, AnswerData, AwaitAcks, AwaitInvalidated, CountAck, Drop, Fill, Forward, Invalidate, LoadDone,
+    LoadHit, NoteChanged, NoteRequester, OwnerShares, ProfileHit, Reply, ReplyData, Request, SetOwner, StoreDone,
+    StoreHit, Tell, TellData, TellMemory, WriteBack, WriteMemory,
 };
 use super::table::TableEvent::{
-    Ack, AllAcks, CopyBack, Data, DataE, FwdGetM, FwdGetS, GetM, GetS, Grant, Inv, Load, Put, PutClean, PutStale,
-    Replacement, Store, Unblock, UnblockE, Upgrade, WbAck, WbNack,
+    Ack, AllAcks, CopyBack, Data, DataE, FwdGetM, FwdGetS, GetM, GetS, Grant, Inv, Load, MemoryData, Put, PutClean,
+    PutStale, Replacement, Store, Unblock, UnblockE, Upgrade, WbAck, WbNack,
 };
 use super::table::{Table, Written};
 use super::{Bug, COUNTED_TOO_EARLY, Protocol};
@@ -49,25 +56,44 @@ const CACHE: &[Written] = &[
     (II, WbNack, &[], I),
 ];
 
-const DIRECTORY: &[Written] = &[
-    (I, GetS, &[AnswerData(DataE)], B),
-    (I, GetM, &[AnswerData(Data)], B),
+const SECOND_LEVEL: &[Written] = &[
+    (I, GetS, &[TellMemory(GetS)], IS),
+    (I, GetM, &[TellMemory(GetM)], IM),
     (I, PutStale, &[Answer(WbNack)], I),
+    (IS, MemoryData, &[Fill, AnswerData(DataE)], B),
+    (IM, MemoryData, &[Fill, AnswerData(Data)], B),
+    (E, GetS, &[AnswerData(DataE)], B),
+    (E, GetM, &[AnswerData(Data)], B),
+    (E, PutStale, &[Answer(WbNack)], E),
+    (E, Replacement, &[WriteBack], EI),
     (S, GetS, &[AnswerData(Data)], B),
     (S, GetM, &[Invalidate, AnswerData(Data)], B),
     (S, Upgrade, &[Invalidate, Answer(Grant)], B),
     (S, PutStale, &[Answer(WbNack)], S),
+    (S, Replacement, &[NoteRequester, Invalidate, AwaitInvalidated], SI),
     (M, GetS, &[Forward(FwdGetS), OwnerShares], MS),
     (M, GetM, &[Forward(FwdGetM)], B),
-    (M, Put, &[WriteMemory, Answer(WbAck)], I),
-    (M, PutClean, &[Answer(WbAck)], I),
+    (M, Put, &[WriteMemory, NoteChanged, Answer(WbAck)], E),
+    (M, PutClean, &[Answer(WbAck)], E),
     (M, PutStale, &[Answer(WbNack)], M),
+    (M, Replacement, &[Forward(FwdGetM)], MI),
     (B, Unblock, &[AddSharer], S),
     (B, UnblockE, &[SetOwner], M),
     (MS, Unblock, &[AddSharer], SD),
-    (MS, CopyBack, &[WriteMemory], SU),
+    (MS, CopyBack, &[WriteMemory, NoteChanged], SU),
     (SU, Unblock, &[AddSharer], S),
-    (SD, CopyBack, &[WriteMemory], S),
+    (SD, CopyBack, &[WriteMemory, NoteChanged], S),
+    (SI, Ack, &[CountAck], SI),
+    (SI, AllAcks, &[WriteBack], EI),
+    (MI, Data, &[WriteMemory, NoteChanged, WriteBack], EI),
+    (EI, WbAck, &[], I),
+];
+
+const MEMORY: &[Written] = &[
+    (U, GetS, &[ReplyData(MemoryData)], U),
+    (U, GetM, &[ReplyData(MemoryData)], U),
+    (U, Put, &[WriteMemory, Reply(WbAck)], U),
+    (U, PutClean, &[Reply(WbAck)], U),
 ];
 
 pub(super) fn protocol() -> Protocol {
@@ -77,7 +103,9 @@ pub(super) fn protocol() -> Protocol {
             .stores(&[E, M])
             .stalls(&[IS, IM, MA, MI, II], &[Load, Store, Replacement])
             .stalls(&[SM], &[Store, Replacement]),
-        directory: Table::new(DIRECTORY).stalls(&[B, MS, SD, SU], &[GetS, GetM, Put, PutClean]),
+        directory: Table::new(SECOND_LEVEL)
+            .stalls(&[IS, IM, B, MS, SD, SU, SI, MI, EI], &[GetS, GetM, Put, PutClean, Replacement]),
+        memory: Some(Table::new(MEMORY)),
         home: I,
         knows_copies: true,
     }
@@ -116,7 +144,7 @@ pub(super) const BUGS: &[Bug] = &[
     Bug {
         name: "skipped-write-back",
         summary: "the second level does not take the data of a Put",
-        apply: |it| it.directory.set(M, Put, &[Answer(WbAck)], I),
+        apply: |it| it.directory.set(M, Put, &[Answer(WbAck)], E),
     },
     Bug {
         name: "stale-forward",
@@ -127,8 +155,8 @@ pub(super) const BUGS: &[Bug] = &[
         name: "eviction-race",
         summary: "a Put that comes too late is written into the second level",
         apply: |it| {
-            it.directory.set(M, PutStale, &[WriteMemory, Answer(WbNack)], I);
-            it.directory.set(S, PutStale, &[WriteMemory, Answer(WbNack)], S);
+            it.directory.set(M, PutStale, &[WriteMemory, NoteChanged, Answer(WbNack)], E);
+            it.directory.set(S, PutStale, &[WriteMemory, NoteChanged, Answer(WbNack)], S);
             it.cache.set(MI, WbNack, &[], I);
         },
     },
@@ -175,5 +203,34 @@ pub(super) const BUGS: &[Bug] = &[
         name: "owner-not-noted",
         summary: "the directory does not note the new owner",
         apply: |it| it.directory.set(B, UnblockE, &[], M),
+    },
+    Bug {
+        name: "recall-lost",
+        summary: "the second level evicts a block, and its readers keep their copies",
+        apply: |it| {
+            it.directory.set(S, Replacement, &[WriteBack], EI);
+            // A reader that nobody knows of may upgrade later.
+            it.cache.set(SM, Data, &[Fill, AwaitAcks], MA);
+        },
+    },
+    Bug {
+        name: "recalled-data-lost",
+        summary: "the data of an owner whose block is recalled reaches neither the second level nor the memory",
+        apply: |it| it.directory.set(MI, Data, &[WriteBack], EI),
+    },
+    Bug {
+        name: "changed-as-clean",
+        summary: "a block that an owner wrote back is evicted from the second level as if it were unchanged",
+        apply: |it| it.directory.set(M, Put, &[WriteMemory, Answer(WbAck)], E),
+    },
+    Bug {
+        name: "fetch-overtakes-write-back",
+        summary: "the second level asks for a block again before the memory has acknowledged the write-back",
+        apply: |it| {
+            it.directory.set(E, Replacement, &[WriteBack], I);
+            it.directory.set(SI, AllAcks, &[WriteBack], I);
+            it.directory.set(MI, Data, &[WriteMemory, NoteChanged, WriteBack], I);
+            it.directory.ignores(&[I, IS, IM, B, E, S, M, MS, SD, SU, SI, MI], &[WbAck]);
+        },
     },
 ];

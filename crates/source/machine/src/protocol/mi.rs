@@ -39,6 +39,7 @@ pub(super) fn protocol() -> Protocol {
     Protocol {
         cache: Table::new(CACHE).loads(&[M]).stores(&[M]).stalls(&[IS, IM, MI, II], &[Load, Store, Replacement]),
         directory: Table::new(DIRECTORY).stalls(&[B], &[GetM, Put]),
+        memory: None,
         home: I,
         knows_copies: true,
     }

@@ -1,9 +1,10 @@
 //! Coherence protocols: each is a table of its caches and one of its directory, and a list of mistakes to make in them.
+//! Where the directory is a second level of caches, the memory behind it has a table of its own.
 //!
 //! | protocol | who knows about copies | who counts the answers |
 //! | --- | --- | --- |
 //! | [`mi`] | the directory knows the owner; there are no copies to read | nobody |
-//! | [`mesi_two_level`] | the directory knows the owner or the readers | the cache that writes |
+//! | [`mesi_two_level`] | the second level knows the owner or the readers | the cache that writes |
 //! | [`moesi_hammer`] | nobody: all caches are asked | the cache that asks |
 //! | [`moesi_amd`] | nobody: all caches are asked | the directory |
 //!
@@ -54,7 +55,7 @@ impl Name {
     pub const fn summary(self) -> &'static str {
         match self {
             Self::Mi => "A directory with one owner; every copy may be written",
-            Self::MesiTwoLevel => "A directory that knows the readers; the writer counts acknowledgements",
+            Self::MesiTwoLevel => "A shared second level that knows the readers; the writer counts acknowledgements",
             Self::MoesiHammer => "Every request asks all caches, which answer the requester",
             Self::MoesiAmd => "Every request asks all caches, which answer the directory",
         }
@@ -97,13 +98,15 @@ impl fmt::Display for Name {
     }
 }
 
-/// A protocol: its two tables.
+/// A protocol: its tables.
 #[derive(Clone, Debug)]
 pub struct Protocol {
     /// The table of the caches.
     pub cache: Table,
     /// The table of the directory.
     pub directory: Table,
+    /// If the directory is a second level of caches: the table of the memory behind it.
+    pub memory: Option<Table>,
     /// The first state of a block at the directory.
     home: State,
     /// Whether the directory knows the owner and the readers of a block.
@@ -142,6 +145,10 @@ impl fmt::Debug for Bug {
 
 impl fmt::Display for Protocol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cache\n{}\ndirectory\n{}", self.cache, self.directory)
+        let Self { cache, directory, memory, .. } = self;
+        match memory {
+            None => write!(f, "cache\n{cache}\ndirectory\n{directory}"),
+            Some(memory) => write!(f, "cache\n{cache}\nsecond level\n{directory}\nmemory\n{memory}"),
+        }
     }
 }

@@ -89,6 +89,7 @@ pub(super) fn protocol() -> Protocol {
             .stalls(&[IS, IM, MI, EI, SI, II], &[Load, Store, Replacement])
             .stalls(&[SM, OM], &[Store, Replacement]),
         directory: Table::new(DIRECTORY).stalls(&[PS, PM, B, W], &[GetS, GetM, Put, PutClean]),
+        memory: None,
         home: U,
         knows_copies: false,
     }

@@ -97,6 +97,7 @@ pub(super) fn protocol() -> Protocol {
             .stalls(&[IS, IM, MI, OI, II], &[Load, Store, Replacement])
             .stalls(&[SM, OM], &[Store, Replacement]),
         directory: Table::new(DIRECTORY).stalls(&[B, W], &[GetS, GetM, Put]),
+        memory: None,
         home: O,
         knows_copies: false,
     }

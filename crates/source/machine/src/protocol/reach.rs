@@ -1,6 +1,6 @@
 //! Every state that a protocol can reach with few caches and one block.
 //!
-//! Cores load, store each of the values, and evict, whenever the cache can take it. Messages arrive in any order. In
+//! Cores load, store each of the values, and evict, whenever the cache can take it; so does a second level. Messages arrive in any order. In
 //! every state the invariants hold, every event that comes has a row, and something can go on unless all is done.
 
 use std::collections::VecDeque;
@@ -119,9 +119,12 @@ fn follow(
         for value in 0..values {
             request(Kind::Write, value)?;
         }
+    }
+    let evicting = caches + u8::from(protocol.memory.is_some());
+    for node in 0..evicting {
         // A block that is not there cannot be evicted.
-        if engine.state(core, 0) != super::State::I {
-            take(messages, &|engine, effects| engine.replace(protocol, core, 0, effects))?;
+        if engine.state(node, 0) != super::State::I {
+            take(messages, &|engine, effects| engine.replace(protocol, node, 0, effects))?;
         }
     }
     Ok(())

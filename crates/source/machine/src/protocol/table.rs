@@ -1,7 +1,7 @@
 //! What a protocol is made of: states, events, actions, and the table that joins them.
 //!
-//! A protocol has two kinds of controllers: the cache of a core, and the directory, which also holds the memory. Each
-//! has a state for each block. A row of its table says: in this state, on this event, do these actions and go to that
+//! A protocol has two kinds of controllers: the cache of a core, and the directory, which also holds the memory. Where
+//! the directory is a second level of caches instead, the memory is a third kind. Each has a state for each block. A row of its table says: in this state, on this event, do these actions and go to that
 //! state. The actions are done in their order. The engine ([`super::engine`]) knows actions, and no protocol.
 
 use std::fmt;
@@ -11,11 +11,11 @@ use std::fmt;
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum State {
-    /// Not here. At a directory: no cache has a copy.
+    /// Not here. At a directory that is the memory: no cache has a copy.
     I,
     /// To be read only. At a directory: some caches may have such copies.
     S,
-    /// The only copy, not changed.
+    /// The only copy, not changed. At a second level: here, and no cache has a copy.
     E,
     /// Changed, and others may have copies to read. At a directory: the memory is up to date.
     O,
@@ -60,7 +60,7 @@ pub enum TableEvent {
     Load,
     /// The core stores, or does a read-modify-write.
     Store,
-    /// The cache needs the room, or wants to be rid of the block.
+    /// The cache or the second level needs the room, or wants to be rid of the block.
     Replacement,
     /// A cache wants to read.
     GetS,
@@ -176,6 +176,17 @@ pub enum TableAction {
     Answer(TableEvent),
     /// Sends an answer to the requester, with data and the number of acknowledgements to wait for.
     AnswerData(TableEvent),
+    /// Sends an answer to who sent the message.
+    Reply(TableEvent),
+    /// Sends an answer to who sent the message, with data.
+    ReplyData(TableEvent),
+    /// Sends a message to the memory behind a second level.
+    TellMemory(TableEvent),
+    /// Gives the block to the memory: with Put and the data if it was changed, else with PutClean. All that is known
+    /// about copies is forgotten.
+    WriteBack,
+    /// The block differs from the memory's.
+    NoteChanged,
     /// Sends a message to the directory.
     Tell(TableEvent),
     /// Sends a message to the directory, with data.
@@ -184,17 +195,19 @@ pub enum TableAction {
     Drop,
     /// Asks all other readers to forget their copies, and counts them.
     Invalidate,
+    /// Waits for the acknowledgements of as many readers as were asked.
+    AwaitInvalidated,
     /// Sends the owner what it shall do.
     Forward(TableEvent),
     /// Asks all caches but the requester.
     Probe(TableEvent),
-    /// Notes the requester.
+    /// Notes the requester. A block that is evicted has none: its directory asks for itself.
     NoteRequester,
     /// The data that came is what the requester will get, instead of the memory's.
     KeepData,
     /// Sends the requester the data that was kept or, if none was, the memory's.
     AnswerKept(TableEvent),
-    /// Writes the data that came into the memory.
+    /// Writes the data that came into the memory, or into a second level.
     WriteMemory,
     /// The requester is the owner.
     SetOwner,

@@ -82,7 +82,7 @@ fn every_mistake_of_a_protocol_is_found() {
             let mistake = Some(Mistake::Protocol(bug));
             // A core that does one access at a time cannot read a copy while it is being upgraded.
             let kind = if bug.name == "upgrade-race" { CoreKind::Tso } else { CoreKind::InOrder };
-            let (hunted, operations, stuck) = hunt(&base(protocol, kind, mistake), promised(kind), 4000);
+            let (hunted, operations, stuck) = hunt(&base(protocol, kind, mistake), promised(kind), 8000);
             println!("{protocol} {}: {:?}, {operations} operations, {stuck} stuck", bug.name, hunted.found);
             // A directory that asks the wrong cache gets no answer: nothing wrong is ever read.
             let is_silent = bug.name == "owner-not-noted";
