@@ -249,7 +249,8 @@ fn shape(setup: &MachineSetup) -> Value {
         "block": caches.block, "cache": caches.frames,
         "second-level": caches.second, "evictions": caches.evictions,
         "network": if caches.network.is_ordered { "ordered" } else { "unordered" },
-        "delay": caches.network.delay, "capacity": caches.network.capacity,
+        "delay": caches.network.delay, "capacity": caches.network.capacity, "buffers": caches.network.buffers,
+        "victims": if caches.is_lru { "lru" } else { "random" },
         "core": cores.kind.name(), "depth": cores.depth, "idle": cores.idle, "seed": client.seed,
     })
 }

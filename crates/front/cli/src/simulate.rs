@@ -15,7 +15,7 @@ use seriatim::{Checker, Decision, Options, Shrunk, shrink};
 use workload::memory::MemoryStep;
 
 use crate::check::Tally;
-use crate::flags::{Listing, Ordering, Simulate, Simulated};
+use crate::flags::{Listing, Ordering, Simulate, Simulated, Victims};
 use crate::output::{self, Output, Palette};
 use crate::{BAD, generate, json, observe, panics};
 
@@ -83,7 +83,8 @@ pub(crate) fn setup(flags: &Simulated) -> Result<MachineSetup, String> {
             frames: flags.cache,
             second: flags.second_level,
             evictions: flags.evictions,
-            network: Network { is_ordered, delay: flags.delay, capacity: flags.capacity },
+            is_lru: flags.victims == Victims::Lru,
+            network: Network { is_ordered, delay: flags.delay, capacity: flags.capacity, buffers: flags.buffers },
             ..CacheConfig::default()
         },
     };

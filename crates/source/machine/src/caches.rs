@@ -10,8 +10,8 @@ use std::collections::VecDeque;
 use thiserror::Error;
 use workload::random::SplitMix64;
 
-use crate::network::{Flight, MAX_DELAY, Network};
-use crate::protocol::engine::{Effects, Engine, MAX_CACHES, MAX_WORDS, Message, Taken};
+use crate::network::{Buffers, Flight, MAX_DELAY, Network};
+use crate::protocol::engine::{Before, Effects, Engine, MAX_CACHES, MAX_WORDS, Message, Taken};
 use crate::protocol::{Protocol, State, TableEvent};
 use crate::system::{MemoryRequest, MemorySystem, Notice};
 
@@ -28,6 +28,8 @@ pub struct CacheConfig {
     pub frames: u32,
     /// How many blocks the second level holds, if the protocol has one.
     pub second: u32,
+    /// Whether the block that makes room is the one that was used least recently; else it is any.
+    pub is_lru: bool,
     /// How many of a thousand ticks evict a block of a cache that nobody asked for.
     pub evictions: u32,
     /// How messages travel.
@@ -46,6 +48,7 @@ impl Default for CacheConfig {
             block: 1,
             frames: 4,
             second: 8,
+            is_lru: false,
             evictions: 10,
             network: Network::default(),
             is_checked: cfg!(debug_assertions),
@@ -154,9 +157,20 @@ struct Residents {
     blocks: Vec<u32>,
     /// By block: one more than its place in `blocks`, or zero.
     place: Vec<u32>,
+    /// By block: when it was used last.
+    used: Vec<u64>,
 }
 
 impl Residents {
+    /// The block that makes room.
+    fn victim(&self, is_lru: bool, random: &mut SplitMix64) -> u32 {
+        if is_lru {
+            *self.blocks.iter().min_by_key(|&&block| self.used[block as usize]).expect("a full cache has blocks")
+        } else {
+            random.pick(&self.blocks)
+        }
+    }
+
     fn set(&mut self, block: u32, is_here: bool) {
         let place = self.place[block as usize];
         if is_here && place == 0 {
@@ -178,6 +192,7 @@ pub struct Caches {
     protocol: Protocol,
     engine: Engine,
     flight: Flight,
+    buffers: Buffers,
     random: SplitMix64,
     effects: Effects,
     arrived: Vec<Message>,
@@ -200,12 +215,13 @@ impl Caches {
         }
         let blocks = config.locations.div_ceil(config.block) as usize;
         let caches = config.caches as usize;
-        let residents = Residents { blocks: Vec::new(), place: vec![0; blocks] };
+        let residents = Residents { blocks: Vec::new(), place: vec![0; blocks], used: vec![0; blocks] };
         let engine = Engine::new(protocol, config.caches as u8, config.block, blocks, config.is_checked);
         Ok(Self {
             config,
             protocol: protocol.clone(),
             flight: Flight::new(config.network, engine.nodes()),
+            buffers: Buffers::new(config.network.buffers, engine.nodes()),
             random: SplitMix64::new(config.seed),
             effects: Effects::default(),
             arrived: Vec::new(),
@@ -289,10 +305,26 @@ impl Caches {
         }
         let is_leaving = |&block: &u32| matches!(self.engine.state(to, block), State::SI | State::MI | State::EI);
         if !here.blocks.iter().any(is_leaving) {
-            let victim = self.random.pick(&here.blocks);
+            let victim = here.victim(self.config.is_lru, &mut self.random);
             self.evict(to, victim);
         }
         true
+    }
+
+    /// What is needed to take an event back, if what it sends may have no room.
+    fn before(&self, node: u8, block: u32) -> Option<Before> {
+        self.buffers.are_finite().then(|| self.engine.before(node, block))
+    }
+
+    /// If there is no room for what the last event made a controller send, the event has to wait.
+    fn unless_blocked(&mut self, taken: Taken, node: u8, block: u32, before: Option<Before>) -> Taken {
+        let Some(before) = before else { return taken };
+        if self.buffers.fill(&self.effects.sent) {
+            return taken;
+        }
+        self.engine.take_back(node, block, before);
+        self.effects = Effects::default();
+        if taken == Taken::Done { Taken::Stalled } else { taken }
     }
 
     /// Hands a message to its receiver. The answer is whether it was taken.
@@ -300,14 +332,23 @@ impl Caches {
         if self.waits_for_room(message) {
             return false;
         }
+        let Message { to, block, .. } = message;
         // What rides on a message is there before the receiver acts.
         let told = self.notes.as_ref().map(Vec::len);
         if let Some(notes) = &mut self.notes {
-            notes.push(Note::Taken { message: message.id, to: message.to.into() });
+            notes.push(Note::Taken { message: message.id, to: to.into() });
         }
-        match self.engine.receive(&self.protocol, message, &mut self.effects) {
+        let before = self.before(to, block);
+        let taken = self.engine.receive(&self.protocol, message, &mut self.effects);
+        match self.unless_blocked(taken, to, block, before) {
             Taken::Done => {
-                self.settle(message.to, message.block);
+                self.buffers.free(&message);
+                if let Some(second) = self.residents.get_mut(self.config.caches as usize)
+                    && u32::from(to) == self.config.caches
+                {
+                    second.used[block as usize] = self.counts.ticks;
+                }
+                self.settle(to, block);
                 true
             }
             Taken::Stalled => {
@@ -317,8 +358,8 @@ impl Caches {
                 false
             }
             Taken::Unexpected(state, event) => {
-                self.settle(message.to, message.block);
-                self.complain(message.to, message.block, state, event);
+                self.settle(to, block);
+                self.complain(to, block, state, event);
                 true
             }
         }
@@ -335,9 +376,24 @@ impl Caches {
         }
     }
 
+    /// Hands those of the messages that wait at a controller to it again, in their order.
+    fn try_again(&mut self, node: usize, is_meant: impl Fn(&Message) -> bool) {
+        let mut at = 0;
+        while let Some(&waiting) = self.stalled[node].get(at) {
+            if is_meant(&waiting) && self.deliver(waiting) {
+                self.stalled[node].remove(at);
+                at = 0;
+            } else {
+                at += 1;
+            }
+        }
+    }
+
     /// Evicts a block, if it may be evicted now.
     fn evict(&mut self, core: u8, block: u32) {
-        match self.engine.replace(&self.protocol, core, block, &mut self.effects) {
+        let before = self.before(core, block);
+        let taken = self.engine.replace(&self.protocol, core, block, &mut self.effects);
+        match self.unless_blocked(taken, core, block, before) {
             Taken::Done => {
                 self.counts.evictions += 1;
                 self.settle(core, block);
@@ -353,14 +409,17 @@ impl MemorySystem for Caches {
         let (node, block) = (core as u8, request.location / self.config.block);
         let residents = &self.residents[core as usize];
         if residents.blocks.len() >= self.config.frames as usize && residents.place[block as usize] == 0 {
-            let victim = self.random.pick(&residents.blocks);
+            let victim = residents.victim(self.config.is_lru, &mut self.random);
             self.evict(node, victim);
             if self.residents[core as usize].blocks.len() >= self.config.frames as usize {
                 return false;
             }
         }
-        match self.engine.request(&self.protocol, node, request, &mut self.effects) {
+        let before = self.before(node, block);
+        let taken = self.engine.request(&self.protocol, node, request, &mut self.effects);
+        match self.unless_blocked(taken, node, block, before) {
             Taken::Done => {
+                self.residents[core as usize].used[block as usize] = self.counts.ticks;
                 self.settle(node, block);
                 true
             }
@@ -391,15 +450,11 @@ impl MemorySystem for Caches {
             // The state of the block may have changed: what waited for that is tried again, or for room.
             let node = usize::from(message.to);
             let is_second = node < self.residents.len();
-            let mut at = 0;
-            while let Some(&waiting) = self.stalled[node].get(at) {
-                if (is_second || waiting.block == message.block) && self.deliver(waiting) {
-                    self.stalled[node].remove(at);
-                    at = 0;
-                } else {
-                    at += 1;
-                }
-            }
+            self.try_again(node, |waiting| is_second || waiting.block == message.block);
+        }
+        if self.buffers.are_finite() {
+            // Room may have come anywhere.
+            (0..self.stalled.len()).for_each(|node| self.try_again(node, |_| true));
         }
         self.arrived = arrived;
         debug_assert!(self.engine.broken.is_none() || !self.config.is_checked, "{:?}", self.engine.broken);

@@ -6,11 +6,17 @@
 //! A link leads from one controller to another. On an *ordered* network messages of a link arrive in the order in which
 //! they were sent; on an unordered one they may overtake each other. If a link is full, a message waits at its sender.
 //! So a full link delays messages and never makes a controller wait.
+//!
+//! With finite *buffers* it does. A link then has room for so many messages of each virtual network
+//! ([`TableEvent::network`]). A message takes its room when it is sent, and gives it back when its receiver has taken it: one
+//! that has to wait at its receiver keeps it. A controller takes nothing, neither a message nor an access of its core,
+//! that would make it send what has no room.
 
 use std::collections::VecDeque;
 
 use workload::random::SplitMix64;
 
+use crate::protocol::TableEvent;
 use crate::protocol::engine::Message;
 
 /// The kind of network.
@@ -22,11 +28,13 @@ pub struct Network {
     pub delay: u32,
     /// How many messages a link carries at a time; at least one.
     pub capacity: u32,
+    /// How many messages of a virtual network a link has room for, until they are taken; 0 if there is no limit.
+    pub buffers: u32,
 }
 
 impl Default for Network {
     fn default() -> Self {
-        Self { is_ordered: false, delay: 40, capacity: 16 }
+        Self { is_ordered: false, delay: 40, capacity: 16, buffers: 0 }
     }
 }
 
@@ -39,6 +47,55 @@ struct Link {
     /// When the last message arrives.
     last: u64,
     waiting: VecDeque<Message>,
+}
+
+/// The messages that are sent and not yet taken, if links have finite buffers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Buffers {
+    room: u32,
+    nodes: usize,
+    /// By link and virtual network.
+    full: Vec<u32>,
+}
+
+impl Buffers {
+    pub(crate) fn new(room: u32, nodes: usize) -> Self {
+        let links = if room == 0 { 0 } else { nodes * nodes };
+        Self { room, nodes, full: vec![0; links * TableEvent::NETWORKS] }
+    }
+
+    pub(crate) const fn are_finite(&self) -> bool {
+        self.room > 0
+    }
+
+    fn place(&self, message: &Message) -> usize {
+        let link = usize::from(message.from) * self.nodes + usize::from(message.to);
+        link * TableEvent::NETWORKS + message.kind.network()
+    }
+
+    /// Takes the room for these messages, all or none. The answer is whether there was room.
+    pub(crate) fn fill(&mut self, messages: &[Message]) -> bool {
+        if !self.are_finite() {
+            return true;
+        }
+        for (at, message) in messages.iter().enumerate() {
+            let place = self.place(message);
+            if self.full[place] == self.room {
+                messages[..at].iter().for_each(|message| self.free(message));
+                return false;
+            }
+            self.full[place] += 1;
+        }
+        true
+    }
+
+    /// Gives the room of a message back.
+    pub(crate) fn free(&mut self, message: &Message) {
+        if self.are_finite() {
+            let place = self.place(message);
+            self.full[place] -= 1;
+        }
+    }
 }
 
 /// The messages that are under way.

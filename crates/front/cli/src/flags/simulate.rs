@@ -145,6 +145,10 @@ pub(crate) struct Simulated {
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub(crate) second_level: u32,
 
+    /// Which block makes room
+    #[arg(long, value_enum, default_value_t = Victims::Random)]
+    pub(crate) victims: Victims,
+
     /// How many of a thousand ticks evict a block that is not in the way
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) evictions: u32,
@@ -161,6 +165,11 @@ pub(crate) struct Simulated {
     #[arg(long, value_name = "N", default_value_t = 16)]
     pub(crate) capacity: u32,
 
+    /// How many messages of a virtual network a link has room for, until they are taken; 0 for no limit. A controller
+    /// that would send more waits
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) buffers: u32,
+
     /// How many stores a store buffer holds, or how many operations the window of an out-of-order core
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub(crate) depth: u32,
@@ -172,6 +181,15 @@ pub(crate) struct Simulated {
     /// The seed of the random choices
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
+}
+
+/// Which block makes room.
+#[derive(Copy, Clone, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Victims {
+    /// Any
+    Random,
+    /// The one that was used least recently
+    Lru,
 }
 
 /// Whether a network keeps messages in order.

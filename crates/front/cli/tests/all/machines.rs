@@ -64,6 +64,9 @@ fn simulated_histories_are_those_of_the_model_that_the_cores_promise() {
             let ran = seriatim_with(&[&["simulate", "--check"], &flags[..]].concat());
             assert_eq!(ran.out, "3 histories, 300 operations: 0 in violation\n", "{ran:?}");
             assert_eq!(ran.status, 0);
+            let blocking = ["--buffers", "1", "--victims", "lru", "--cache", "1", "--second-level", "1"];
+            let ran = seriatim_with(&[&["simulate", "--check"], &flags[..], &blocking[..]].concat());
+            assert_eq!(ran.out, "3 histories, 300 operations: 0 in violation\n", "{ran:?}");
         }
         let files = Files::new();
         let path = files.path("x.hist");

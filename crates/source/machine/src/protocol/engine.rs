@@ -10,6 +10,7 @@
 use history::execution::Kind;
 
 use super::Protocol;
+use super::live::Live;
 use super::table::{State, Table, TableAction, TableEvent};
 use crate::system::{MemoryRequest, Notice};
 
@@ -68,6 +69,13 @@ pub(crate) struct Effects {
     pub(crate) notices: Vec<Notice>,
     /// How many hits were counted.
     pub(crate) hits: u64,
+}
+
+/// A block at a controller as it was before an event, if the event may have to be taken back.
+pub(crate) struct Before {
+    line: CacheLine,
+    last: Words,
+    was_whole: bool,
 }
 
 /// How an event was taken.
@@ -135,35 +143,83 @@ impl Engine {
         self.lines[usize::from(node) * self.blocks + block as usize].state
     }
 
-    /// Appends what tells this state of all controllers from others, for one location a block.
+    /// Appends what tells the state of a block at a controller from others, for one location a block. `name` gives the
+    /// name of a controller, and `live` what matters of the line.
     ///
-    /// What a controller will set before it looks at it again is left out.
-    pub(super) fn encode(&self, into: &mut Vec<u8>) {
-        for (at, line) in self.lines.iter().enumerate() {
-            let is_cache = at < usize::from(self.caches) * self.blocks;
-            into.push(line.state as u8);
-            if !is_cache || !matches!(line.state, State::I | State::II) {
-                into.push(line.data[0] as u8);
-            }
-            if !is_cache {
-                into.extend([line.owner, line.sharers as u8, line.requester, line.acks as u8, line.kept[0] as u8]);
-                into.push(line.is_changed.into());
-            }
-            if let Some(request) = line.request {
-                into.extend([1 + u8::from(request.kind == Kind::Read), request.value as u8]);
-            }
-            if line.request.is_some() || line.counting {
-                into.push(line.pending as u8);
-                into.push(u8::from(line.counting) + 2 * u8::from(line.shared) + 4 * u8::from(line.owned));
-            }
-            into.push(u8::MAX);
+    /// Data are told only as far as they are what was stored last or not: in an exploration each store writes a value
+    /// of its own, so what is out of date stays so.
+    pub(super) fn encode(&self, node: u8, block: u32, live: Live, name: impl Fn(u8) -> u8, into: &mut Vec<u8>) {
+        let line = &self.lines[usize::from(node) * self.blocks + block as usize];
+        into.push(line.state as u8);
+        if live.has(Live::DATA) {
+            into.push(self.is_last(block, &line.data).into());
         }
-        into.extend(self.last.iter().flatten().map(|&value| value as u8));
+        if live.has(Live::KEPT) && line.owned {
+            into.push(2 + u8::from(self.is_last(block, &line.kept)));
+        }
+        if live.has(Live::OWNER) {
+            into.push(name(line.owner));
+        }
+        if live.has(Live::REQUESTER) {
+            into.push(name(line.requester));
+        }
+        if live.has(Live::SHARERS) {
+            let named = |sharers, cache| sharers | (line.sharers >> cache & 1) << name(cache);
+            into.push((0..self.caches).fold(0u64, named) as u8);
+        }
+        if live.has(Live::ACKS) {
+            into.push(line.acks as u8);
+        }
+        if node >= self.caches {
+            into.push(line.is_changed.into());
+        }
+        if let Some(request) = line.request {
+            into.push(1 + u8::from(request.kind == Kind::Read));
+        }
+        if line.request.is_some() || line.counting {
+            into.push(line.pending as u8);
+            into.push(u8::from(line.counting) + 2 * u8::from(line.shared) + 4 * u8::from(line.owned));
+        }
+        into.push(u8::MAX);
     }
 
-    /// Whether some access waits for a transaction to end.
-    pub(super) fn has_requests(&self) -> bool {
-        self.lines.iter().any(|line| line.request.is_some())
+    /// Whether data are what was stored last into a block of one location.
+    pub(super) fn is_last(&self, block: u32, data: &Words) -> bool {
+        self.last.as_ref().is_some_and(|last| last[block as usize] == data[0])
+    }
+
+    /// How many accesses of a core wait for a transaction to end.
+    pub(super) fn requests(&self, core: u8) -> usize {
+        let first = usize::from(core) * self.blocks;
+        self.lines[first..first + self.blocks].iter().filter(|line| line.request.is_some()).count()
+    }
+
+    /// How many blocks a controller has.
+    pub(super) fn residents(&self, node: u8) -> usize {
+        (0..self.blocks as u32).filter(|&block| self.state(node, block) != State::I).count()
+    }
+
+    /// What an event at this controller about this block may change.
+    pub(crate) fn before(&self, node: u8, block: u32) -> Before {
+        let mut last = [0; MAX_WORDS];
+        if let Some(all) = &self.last {
+            let first = (block * self.words) as usize;
+            last[..self.words as usize].copy_from_slice(&all[first..first + self.words as usize]);
+        }
+        let line = self.lines[usize::from(node) * self.blocks + block as usize].clone();
+        Before { line, last, was_whole: self.broken.is_none() }
+    }
+
+    /// Takes back an event: it did not happen.
+    pub(crate) fn take_back(&mut self, node: u8, block: u32, before: Before) {
+        if let Some(all) = &mut self.last {
+            let first = (block * self.words) as usize;
+            all[first..first + self.words as usize].copy_from_slice(&before.last[..self.words as usize]);
+        }
+        if before.was_whole {
+            self.broken = None;
+        }
+        *self.line(node, block) = before.line;
     }
 
     fn line(&mut self, node: u8, block: u32) -> &mut CacheLine {

@@ -13,6 +13,7 @@
 //! when its data is there.
 
 pub(crate) mod engine;
+mod live;
 mod mesi_two_level;
 mod mi;
 mod moesi_amd;
@@ -23,7 +24,7 @@ mod table;
 use std::fmt;
 
 pub use engine::{MAX_CACHES, MAX_WORDS};
-pub use reach::{Explored, explore};
+pub use reach::{Explored, Space, explore};
 pub use table::{ProtocolRow, State, Table, TableAction, TableEvent};
 
 /// The protocols by name.

@@ -132,6 +132,23 @@ impl TableEvent {
         ) || matches!(self, Self::Put | Self::PutClean | Self::CopyBack | Self::WbData)
     }
 
+    /// The virtual network on which messages of this kind travel, if links have finite buffers.
+    ///
+    /// A controller that cannot take a message of one network never keeps it from taking one of a later network. So
+    /// requests (0) may wait for forwards and probes (1), these for answers (2), and those for what ends a transaction
+    /// (3), which is always taken. `explore` shows that this suffices.
+    pub const fn network(self) -> usize {
+        match self {
+            Self::FwdGetS | Self::FwdGetM | Self::Inv | Self::ProbeS | Self::ProbeM => 1,
+            Self::Data | Self::DataE | Self::Grant | Self::OwnerData | Self::MemoryData => 2,
+            Self::Ack | Self::SharedAck | Self::CopyBack | Self::WbAck | Self::WbNack => 2,
+            Self::Unblock | Self::UnblockOwned | Self::UnblockE | Self::WbData | Self::WbCancel => 3,
+            _ => 0,
+        }
+    }
+
+    /// How many virtual networks there are.
+    pub(crate) const NETWORKS: usize = 4;
     /// How many there are.
     pub(super) const COUNT: usize = Self::WbCancel as usize + 1;
 }
