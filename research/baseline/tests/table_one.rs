@@ -2,6 +2,7 @@
 
 use baseline::TableOne;
 use history::execution::Kind::{Read, Write};
+use machine::protocol::Name;
 use machine::{Client, CoreBug, CoreKind, Cores, MachineSetup, Mistake, Seen};
 use monitor::{Monitor, PerformedNow, ScObserved};
 
@@ -65,4 +66,40 @@ fn it_misses_violations_and_reports_nothing_false() {
         }
     }
     assert!(violating > 50 && missed > 5 && late > 5, "{violating} {missed} {late}");
+}
+
+/// The shared vectors are seen by others after a lag. The longer it is, the more Table 1 misses; it reports nothing
+/// false. The observers of `monitor` find all with the same lag, which the tests of `machine` hold.
+#[test]
+fn with_lag_it_misses_more() {
+    let found = [0, 10, 40, 100].map(|lag| {
+        let (mut violating, mut found) = (0, 0);
+        for protocol in Name::ALL {
+            let setup = MachineSetup {
+                protocol,
+                mistake: Some(Mistake::Core(CoreBug::LoadNotSquashed)),
+                client: Client { threads: 4, operations: 60, locations: 6, ..Client::default() },
+                cores: Cores { kind: CoreKind::OutOfOrder, ..Cores::default() },
+                ..MachineSetup::default()
+            };
+            for number in 0..50 {
+                let (mut monitor, mut table) = (ScObserved::new(), TableOne::new(4).with_lag(lag));
+                let (mut is_violation, mut is_found) = (false, false);
+                for (now, seen) in setup.varied(11, number).observe_timed().expect("the setup is right") {
+                    table.tick(now);
+                    let Seen::Performed(it) = seen else { continue };
+                    let (kind, location) = (it.instruction.kind, it.instruction.location);
+                    let event = PerformedNow { thread: it.thread, index: Some(it.index.into()), kind, location };
+                    is_violation |= monitor.push(event).is_err();
+                    is_found |= table.performed(it.thread, it.index.into(), kind, location);
+                }
+                assert!(is_violation || !is_found, "{protocol:?} {number}: what Table 1 reports is a violation");
+                violating += u32::from(is_violation);
+                found += u32::from(is_found);
+            }
+        }
+        assert!(found < violating, "lag {lag}: {found} of {violating}");
+        found
+    });
+    assert!(found.is_sorted_by(|now, with_more_lag| now >= with_more_lag) && found[0] > found[3], "{found:?}");
 }

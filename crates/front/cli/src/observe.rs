@@ -8,6 +8,7 @@ use machine::{ClientOperation, MachineSetup, Note, Seen};
 use monitor::{Monitor, Observers, PerformedNow, ScObserved, Violation, WrongValue};
 use serde_json::json;
 
+use crate::flags::Shown;
 use crate::output;
 use crate::{json, simulate};
 
@@ -21,6 +22,12 @@ struct Totals {
     late: u64,
     late_bytes: u64,
     block: u64,
+    /// What carriers have to carry if what nobody needs is left out, and what a core has to keep at most.
+    needed: u64,
+    most_kept: u64,
+    most_notices: u64,
+    most_unsettled: u64,
+    dropped: u64,
     /// Histories with a violation, by the observers, and by the central monitor.
     observers: u64,
     central: u64,
@@ -30,12 +37,12 @@ struct Totals {
     wrong_values: u64,
 }
 
-pub(crate) fn run(setups: impl Iterator<Item = MachineSetup>, is_json: bool) -> u8 {
+pub(crate) fn run(setups: impl Iterator<Item = MachineSetup>, shown: &Shown, is_json: bool) -> u8 {
     let mut totals = Totals::default();
     let mut text = String::new();
     for setup in setups {
-        match setup.observe() {
-            Ok(seen) => observe(&setup, seen, &mut totals, is_json, &mut text),
+        match setup.observe_timed() {
+            Ok(seen) => observe(&setup, seen, shown, &mut totals, is_json, &mut text),
             Err(fault) => return simulate::refuse("simulate", &fault.to_string()),
         }
     }
@@ -46,13 +53,26 @@ pub(crate) fn run(setups: impl Iterator<Item = MachineSetup>, is_json: bool) -> 
     }
 }
 
-fn observe(setup: &MachineSetup, seen: Vec<Seen>, totals: &mut Totals, is_json: bool, text: &mut String) {
+fn observe(
+    setup: &MachineSetup,
+    seen: Vec<(u64, Seen)>,
+    shown: &Shown,
+    totals: &mut Totals,
+    is_json: bool,
+    text: &mut String,
+) {
     let threads = setup.client.threads as usize;
-    let mut observers = Observers::new(threads, setup.caches.block);
+    let room = shown.notices.unwrap_or(usize::MAX);
+    let mut observers = Observers::new(threads, setup.caches.block).with_lag(shown.lag).with_room(room);
     let mut central = ScObserved::new();
     let (mut local_found, mut central_found) = (false, false);
     totals.histories += 1;
-    for it in seen {
+    let mut operations: Vec<ClientOperation> = Vec::new();
+    for (now, it) in seen {
+        if let Some(violation) = observers.tick(now).filter(|_| !local_found) {
+            finding(setup, &operations[violation.event as usize], &violation, is_json, text);
+            local_found = true;
+        }
         let operation = match it {
             Seen::Message(Note::Sent { message, kind, from, block, .. }) => {
                 totals.messages += 1;
@@ -69,6 +89,7 @@ fn observe(setup: &MachineSetup, seen: Vec<Seen>, totals: &mut Totals, is_json: 
             Seen::Performed(operation) => operation,
         };
         totals.operations += 1;
+        operations.push(operation);
         let ClientOperation { thread, index, instruction, .. } = operation;
         let (kind, location, written) = (instruction.kind, instruction.location, instruction.value);
         let event = PerformedNow { thread, index: Some(index.into()), kind, location };
@@ -81,6 +102,10 @@ fn observe(setup: &MachineSetup, seen: Vec<Seen>, totals: &mut Totals, is_json: 
         }
         local_found |= local.is_some();
         central_found |= global.is_some();
+    }
+    if let Some(violation) = observers.tick(u64::MAX).filter(|_| !local_found) {
+        finding(setup, &operations[violation.event as usize], &violation, is_json, text);
+        local_found = true;
     }
     let (count, first) = observers.wrong_values();
     totals.wrong_values += count;
@@ -96,6 +121,11 @@ fn observe(setup: &MachineSetup, seen: Vec<Seen>, totals: &mut Totals, is_json: 
     totals.late += traffic.late;
     totals.late_bytes += traffic.late_bytes;
     totals.block = traffic.block;
+    totals.needed += traffic.needed;
+    totals.most_kept = totals.most_kept.max(traffic.most_kept);
+    totals.most_notices = totals.most_notices.max(traffic.most_notices);
+    totals.most_unsettled = totals.most_unsettled.max(traffic.most_unsettled);
+    totals.dropped += traffic.dropped;
 }
 
 /// The first violation of a history.
@@ -116,11 +146,14 @@ fn finding(setup: &MachineSetup, operation: &ClientOperation, violation: &Violat
 fn tell(totals: &Totals, is_json: bool, text: &mut String) {
     let Totals { histories, operations, messages, carriers, carried, late, late_bytes, block, .. } = *totals;
     let Totals { observers, central, differences, wrong_values, .. } = *totals;
+    let Totals { needed, most_kept, most_notices, most_unsettled, dropped, .. } = *totals;
     if is_json {
         text.push_str(&json::line(&json!({
             "kind": "totals", "histories": histories, "operations": operations, "messages": messages,
             "carriers": carriers, "carried": carried, "late": late, "late_bytes": late_bytes, "block": block,
-            "violations": observers, "central": central, "differences": differences, "wrong_values": wrong_values,
+            "violations": observers, "central": central, "differences": differences,
+            "wrong_values": wrong_values, "needed": needed, "most_kept": most_kept, "most_notices": most_notices,
+            "most_unsettled": most_unsettled, "dropped": dropped,
         })));
         return;
     }
@@ -133,9 +166,12 @@ fn tell(totals: &Totals, is_json: bool, text: &mut String) {
          reads of another value than was stored last: {wrong_values} (`sc-observed` looks at the order alone)\n\
          vectors: {carriers} messages carry them, {:.0} bytes each, {:.1} bytes a message over all; {block} bytes a \
          block at a place\n\
-         out of program order: {late} messages between observers, {:.0} bytes each\n",
+         without what nobody needs: {:.1} bytes a message that carries them; a core keeps {most_kept} bytes of vectors \
+         and {most_notices} notices at most; {most_unsettled} operations of all cores wait for a second check at most\n\
+         out of program order: {late} messages between observers, {:.0} bytes each; {dropped} dropped for want of room\n",
         per(carried, carriers),
         per(carried, messages),
+        per(needed, carriers),
         per(late_bytes, late),
     );
 }

@@ -59,7 +59,7 @@ pub(crate) fn run(flags: &Simulate) -> u8 {
         setup
     });
     if flags.shown.observe {
-        observe::run(setups, flags.json)
+        observe::run(setups, &flags.shown, flags.json)
     } else if flags.check {
         check(flags, setups)
     } else {

@@ -190,35 +190,44 @@ impl MachineSetup {
         Ok(MachineRun { client: self.client, operations, ending })
     }
 
-    /// Runs the experiment, and tells which message went where and which operation was performed when. Accesses that
-    /// were done again count only as they were done last.
-    pub fn observe(&self) -> Result<Vec<Seen>, SetupFault> {
+    /// Runs the experiment, and tells which message went where and which operation was performed when, in this order,
+    /// each with its tick. Accesses that were done again count only as they were done last: the observer of a core sees
+    /// which of its loads the core takes back.
+    pub fn observe_timed(&self) -> Result<Vec<(u64, Seen)>, SetupFault> {
         let mut caches = self.caches()?;
         caches.follow_messages();
         let mut operations = Vec::new();
         let mut notes = Vec::new();
         let mut each = |operation| operations.push(operation);
         execute_watched(&mut caches, &self.client, &self.cores(), &mut each, |caches| {
-            notes.append(&mut caches.notes());
+            let now = caches.counts().ticks;
+            notes.extend(caches.notes().into_iter().map(|note| (now, note)));
         });
         operations.sort_by_key(|operation: &ClientOperation| operation.performed);
         let mut operations = operations.into_iter().peekable();
         let mut seen = Vec::with_capacity(notes.len());
-        let mut place = 0;
-        let mut take_up_to = |place: u64, seen: &mut Vec<Seen>| {
+        let (mut place, mut last) = (0, 0);
+        let mut take_up_to = |place: u64, now: u64, seen: &mut Vec<(u64, Seen)>| {
             while let Some(operation) = operations.next_if(|operation| operation.performed <= place) {
-                seen.push(Seen::Performed(operation));
+                seen.push((now, Seen::Performed(operation)));
             }
         };
-        for note in notes {
-            take_up_to(place, &mut seen);
+        for (now, note) in notes {
+            // What is taken here was performed with the note before.
+            take_up_to(place, last, &mut seen);
+            last = now;
             match note {
                 Note::Performed { .. } => place += 1,
-                note => seen.push(Seen::Message(note)),
+                note => seen.push((now, Seen::Message(note))),
             }
         }
-        take_up_to(u64::MAX, &mut seen);
+        take_up_to(u64::MAX, last, &mut seen);
         Ok(seen)
+    }
+
+    /// As [`MachineSetup::observe_timed`], without the ticks.
+    pub fn observe(&self) -> Result<Vec<Seen>, SetupFault> {
+        Ok(self.observe_timed()?.into_iter().map(|(_, seen)| seen).collect())
     }
 
     /// Execution `number` of a hunt: the same experiment with another client, and with caches and a network of another

@@ -51,7 +51,7 @@ pub(crate) use self::report::Report;
 pub(crate) use self::research::Research;
 pub(crate) use self::run::{Orders, Run};
 pub(crate) use self::shrink::Shrink;
-pub(crate) use self::simulate::{Listing, Ordering, Simulate, Simulated, Victims};
+pub(crate) use self::simulate::{Listing, Ordering, Shown, Simulate, Simulated, Victims};
 pub(crate) use self::verify::Verify;
 
 /// Tells whether a recorded concurrent execution is allowed by a consistency model, shows why, and proves it.

@@ -79,6 +79,14 @@ pub(crate) struct Shown {
     /// bytes their vectors took
     #[arg(long, conflicts_with_all = ["check", "table", "bugs"])]
     pub(crate) observe: bool,
+
+    /// How many ticks a notice from observer to observer takes, and a vector of the paper's Table 1 until others see it
+    #[arg(long, value_name = "TICKS", requires = "observe", default_value_t = 0)]
+    pub(crate) lag: u64,
+
+    /// How many notices an observer has room for; no limit if left out
+    #[arg(long, value_name = "N", requires = "observe")]
+    pub(crate) notices: Option<usize>,
 }
 
 /// In which order the operations of a simulated history are written.

@@ -114,6 +114,15 @@ fn observers_ride_on_messages() {
         assert_eq!(i32::from(totals["violations"].as_u64() > Some(0)), status);
         // Four locations a block, two vectors each, of four entries.
         assert_eq!(totals["block"], 4 * 2 * 4 * 8);
+        // Notices that take their time miss nothing, since operations are checked again.
+        let lagging = seriatim_with(&[&flags[..], bug, &["--lag", "40"]].concat());
+        let totals: serde_json::Value = serde_json::from_str(lagging.out.lines().last().unwrap()).unwrap();
+        assert_eq!(totals["violations"], totals["central"], "{totals}");
+        let cramped = seriatim_with(&[&flags[..], bug, &["--lag", "40", "--notices", "1"]].concat());
+        let totals: serde_json::Value = serde_json::from_str(cramped.out.lines().last().unwrap()).unwrap();
+        assert!(totals["violations"].as_u64() <= totals["central"].as_u64(), "{totals}");
+        assert!(totals["dropped"].as_u64() > Some(0), "{totals}");
+        assert!(totals["needed"].as_u64() < totals["carried"].as_u64(), "{totals}");
     }
     assert_eq!(seriatim(["simulate", "--json"]).status, 2);
 }

@@ -39,6 +39,17 @@ pub(crate) struct Message {
     pub(crate) id: u32,
 }
 
+/// What the answers said about other copies.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Heard {
+    /// There are none.
+    Nothing,
+    /// There are some to be read.
+    Shared,
+    /// A cache is the owner.
+    Owned,
+}
+
 /// A block at a controller.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct CacheLine {
@@ -49,9 +60,7 @@ pub(crate) struct CacheLine {
     /// How many answers are still to come; if `counting`, the transaction goes on as soon as there are none.
     pending: i16,
     counting: bool,
-    /// What the answers said.
-    shared: bool,
-    owned: bool,
+    heard: Heard,
     /// What a directory knows.
     owner: u8,
     requester: u8,
@@ -116,8 +125,7 @@ impl Engine {
             request: None,
             pending: 0,
             counting: false,
-            shared: false,
-            owned: false,
+            heard: Heard::Nothing,
             owner: 0,
             requester: 0,
             sharers: 0,
@@ -154,7 +162,7 @@ impl Engine {
         if live.has(Live::DATA) {
             into.push(self.is_last(block, &line.data).into());
         }
-        if live.has(Live::KEPT) && line.owned {
+        if live.has(Live::KEPT) && line.heard == Heard::Owned {
             into.push(2 + u8::from(self.is_last(block, &line.kept)));
         }
         if live.has(Live::OWNER) {
@@ -178,7 +186,7 @@ impl Engine {
         }
         if line.request.is_some() || line.counting {
             into.push(line.pending as u8);
-            into.push(u8::from(line.counting) + 2 * u8::from(line.shared) + 4 * u8::from(line.owned));
+            into.push(u8::from(line.counting) + 2 * line.heard as u8);
         }
         into.push(u8::MAX);
     }
@@ -310,10 +318,10 @@ impl Engine {
             return Taken::Done;
         }
         line.counting = false;
-        let event = match (line.owned, line.shared) {
-            (true, _) => TableEvent::AllAcksOwned,
-            (false, true) => TableEvent::AllAcksShared,
-            (false, false) => TableEvent::AllAcks,
+        let event = match line.heard {
+            Heard::Owned => TableEvent::AllAcksOwned,
+            Heard::Shared => TableEvent::AllAcksShared,
+            Heard::Nothing => TableEvent::AllAcks,
         };
         let state = line.state;
         let event = if table.row(state, event).is_some() { event } else { TableEvent::AllAcks };
@@ -372,12 +380,12 @@ impl Engine {
                 effects.hits += 1;
             }
             TableAction::Request(kind) => {
-                (line.pending, line.counting, line.shared, line.owned) = (0, false, false, false);
+                (line.pending, line.counting, line.heard) = (0, false, Heard::Nothing);
                 send(kind, directory, None, 0);
             }
             TableAction::Fill => line.data = cause.message.map_or(line.data, |message| message.data),
             TableAction::FillUnlessOwned => {
-                if !line.owned {
+                if line.heard != Heard::Owned {
                     line.data = cause.message.map_or(line.data, |message| message.data);
                 }
             }
@@ -386,13 +394,13 @@ impl Engine {
                 line.counting = true;
             }
             TableAction::AwaitAll(others) => {
-                (line.shared, line.owned) = (false, false);
+                line.heard = Heard::Nothing;
                 line.pending = i16::from(caches) - 1 + i16::from(others);
                 line.counting = true;
             }
             TableAction::CountAck => line.pending = line.pending.saturating_sub(1),
-            TableAction::NoteShared => line.shared = true,
-            TableAction::NoteOwned => line.owned = true,
+            TableAction::NoteShared => line.heard = line.heard.max(Heard::Shared),
+            TableAction::NoteOwned => line.heard = Heard::Owned,
             TableAction::Answer(kind) => send(kind, requester, None, line.acks),
             TableAction::AnswerData(kind) => send(kind, requester, Some(&line.data), line.acks),
             TableAction::Tell(kind) => send(kind, directory, None, 0),
@@ -429,13 +437,13 @@ impl Engine {
                     send(kind, cache, None, 0);
                 }
             }
-            TableAction::NoteRequester => (line.requester, line.owned) = (requester, false),
+            TableAction::NoteRequester => (line.requester, line.heard) = (requester, Heard::Nothing),
             TableAction::KeepData => {
                 line.kept = cause.message.map_or(line.kept, |message| message.data);
-                line.owned = true;
+                line.heard = Heard::Owned;
             }
             TableAction::AnswerKept(kind) => {
-                let data = if line.owned { line.kept } else { line.data };
+                let data = if line.heard == Heard::Owned { line.kept } else { line.data };
                 send(kind, requester, Some(&data), 0);
             }
             TableAction::WriteMemory => line.data = cause.message.map_or(line.data, |message| message.data),

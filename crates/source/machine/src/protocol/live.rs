@@ -29,18 +29,21 @@ const fn effect(action: TableAction) -> (u8, u8) {
     use Live as L;
     match action {
         TableAction::Fill | TableAction::WriteMemory | TableAction::StoreDone => (L::DATA, 0),
-        TableAction::LoadHit | TableAction::LoadDone | TableAction::FillUnlessOwned => (0, L::DATA),
-        TableAction::ProfileHit | TableAction::TellData(_) | TableAction::ReplyData(_) => (0, L::DATA),
+        TableAction::LoadHit
+        | TableAction::LoadDone
+        | TableAction::FillUnlessOwned
+        | TableAction::ProfileHit
+        | TableAction::TellData(_)
+        | TableAction::ReplyData(_) => (0, L::DATA),
         TableAction::Answer(_) | TableAction::AwaitInvalidated => (0, L::ACKS),
         TableAction::AnswerData(_) => (0, L::DATA | L::ACKS),
         TableAction::KeepData => (L::KEPT, 0),
         TableAction::AnswerKept(_) => (0, L::DATA | L::KEPT),
         TableAction::WriteBack => (L::OWNER | L::REQUESTER | L::SHARERS | L::ACKS, L::DATA),
-        TableAction::Invalidate => (L::ACKS, L::SHARERS),
+        TableAction::Invalidate | TableAction::AddSharer => (L::ACKS, L::SHARERS),
         TableAction::Forward(_) => (0, L::OWNER),
         TableAction::SetOwner => (L::OWNER | L::SHARERS | L::ACKS, 0),
         TableAction::OwnerShares => (L::SHARERS | L::ACKS, L::OWNER),
-        TableAction::AddSharer => (L::ACKS, L::SHARERS),
         TableAction::NoteRequester => (L::REQUESTER, 0),
         _ => (0, 0),
     }
@@ -79,6 +82,8 @@ pub(super) fn live(protocol: &Protocol) -> [Vec<Live>; 3] {
     let memory = protocol.memory.as_ref().map_or_else(Vec::new, |memory| of_table(memory, &[]));
     let mut caches = of_table(&protocol.cache, &[]);
     // A cache asks for itself, and knows nothing of others.
-    caches.iter_mut().for_each(|live| live.0 &= Live::DATA);
+    for live in &mut caches {
+        live.0 &= Live::DATA;
+    }
     [caches, of_table(&protocol.directory, always), memory]
 }

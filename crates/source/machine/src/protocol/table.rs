@@ -140,8 +140,16 @@ impl TableEvent {
     pub const fn network(self) -> usize {
         match self {
             Self::FwdGetS | Self::FwdGetM | Self::Inv | Self::ProbeS | Self::ProbeM => 1,
-            Self::Data | Self::DataE | Self::Grant | Self::OwnerData | Self::MemoryData => 2,
-            Self::Ack | Self::SharedAck | Self::CopyBack | Self::WbAck | Self::WbNack => 2,
+            Self::Data
+            | Self::DataE
+            | Self::Grant
+            | Self::OwnerData
+            | Self::MemoryData
+            | Self::Ack
+            | Self::SharedAck
+            | Self::CopyBack
+            | Self::WbAck
+            | Self::WbNack => 2,
             Self::Unblock | Self::UnblockOwned | Self::UnblockE | Self::WbData | Self::WbCancel => 3,
             _ => 0,
         }
