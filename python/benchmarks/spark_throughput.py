@@ -1,4 +1,4 @@
-"""What a corpus costs on Spark, beside one process on the same data (docs/scale.md).
+"""What a corpus costs on Spark, beside one process on the same data (docs/spark.md).
 
     python benchmarks/spark_throughput.py --histories 100000 --operations 20
     python benchmarks/spark_throughput.py --histories 100000 --operations 20 --giant 1000000

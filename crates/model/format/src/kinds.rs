@@ -84,19 +84,26 @@ impl Format {
         Self::ALL.into_iter().find(|format| format.name() == name)
     }
 
+    /// The extensions that stand for it. No two formats have a common one.
+    pub const fn extensions(self) -> &'static [&'static str] {
+        match self {
+            Self::Text => &["hist", "csv"],
+            Self::JsonLines => &["jsonl"],
+            // Jepsen's block files are unpacked to EDN.
+            Self::Edn => &["edn", "jepsen"],
+            Self::Axe => &["axe"],
+            Self::Bincode => &["bincode"],
+            Self::Parquet => &["parquet"],
+            Self::Arrow => &["arrow", "arrows", "feather"],
+            Self::Plume | Self::Awdit | Self::Dbcop | Self::Cobra | Self::CobraTimed => &[],
+            Self::Porcupine | Self::Tipocket => &[],
+        }
+    }
+
     /// The format that the extension of a file stands for. The extensions `.gz` and `.zst` are ignored.
     pub fn from_path(path: &Path) -> Option<Self> {
-        match detect::extension(path)?.as_str() {
-            "hist" | "csv" => Some(Self::Text),
-            "jsonl" => Some(Self::JsonLines),
-            // Jepsen's block files are unpacked to EDN.
-            "edn" | "jepsen" => Some(Self::Edn),
-            "axe" => Some(Self::Axe),
-            "bincode" => Some(Self::Bincode),
-            "parquet" => Some(Self::Parquet),
-            "arrow" | "arrows" | "feather" => Some(Self::Arrow),
-            _ => None,
-        }
+        let extension = detect::extension(path)?;
+        Self::ALL.into_iter().find(|format| format.extensions().contains(&extension.as_str()))
     }
 
     /// Whether this is a format of tables, which must be found in the bytes and not in lines.

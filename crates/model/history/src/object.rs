@@ -220,7 +220,7 @@ pub type MethodWords = (Method, &'static [&'static str]);
 struct ObjectRow {
     /// The names of the object. The first is the one we print.
     names: &'static [&'static str],
-    /// Its methods, as docs/formats.md has them; empty if it has no line there.
+    /// Its methods, as docs/formats/text.md has them; empty if it has no line there.
     about: &'static str,
     methods: &'static [MethodWords],
 }

@@ -19,6 +19,7 @@ const HARD: &str = "For the hard shapes";
 /// Every write to a memory writes a value of its own, so it is always clear which write a read is from. The same flags
 /// give the same histories. The operations of an object overlap; their history is linearizable unless --wrong is given.
 #[derive(Args)]
+#[command(after_help = super::PRINTED_STATUS)]
 pub(crate) struct Gen {
     /// The machine to simulate: the model of the same name allows its histories. Or one of the hard shapes, of which
     /// the history is then composed

@@ -14,6 +14,8 @@ mod merge;
 mod models;
 mod monitor;
 mod probe;
+#[cfg(test)]
+mod reference;
 mod report;
 mod research;
 mod run;
@@ -96,6 +98,9 @@ Seriatim tells whether a recorded concurrent execution is allowed by a model.
 /// The exit status of `check` and `monitor`.
 const CHECK_STATUS: &str = "Exit status: 0 all consistent; 1 some violation; 2 bad usage or bad input, or the output \
                             could not be written; 3 no violation, but some verdict is unknown.";
+
+/// The exit status of what reads no histories.
+const PRINTED_STATUS: &str = "Exit status: 0 done; 2 bad usage, or the output could not be written.";
 
 #[derive(Subcommand)]
 pub(crate) enum Command {

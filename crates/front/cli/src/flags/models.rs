@@ -6,6 +6,7 @@ use clap::{Args, ValueHint};
 
 /// List the models, each with its definition in one line, and which model implies which
 #[derive(Args)]
+#[command(after_help = super::PRINTED_STATUS)]
 pub(crate) struct Models {
     /// Print one JSON object per line instead of text (docs/json.md)
     #[arg(long)]

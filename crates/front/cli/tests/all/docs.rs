@@ -10,11 +10,12 @@ fn document(name: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Every `` `MODEL` allows …: `` and `` `MODEL` forbids …: `` of `docs/models.md` stands before a history that shows
-/// it.
+/// Every `` `MODEL` allows …: `` and `` `MODEL` forbids …: `` of `docs/models` stands before a history that shows it.
 #[test]
 fn models() {
-    let text = document("docs/models.md");
+    let text: String = ["stores", "causal", "c11", "objects", "levels"]
+        .map(|page| document(&format!("docs/models/{page}.md")))
+        .concat();
     let mut lines = text.lines();
     let mut shown = Vec::new();
     let files = Files::new();

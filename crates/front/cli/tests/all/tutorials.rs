@@ -1,8 +1,9 @@
-//! The tutorials are true: their commands run, and print what is shown.
+//! The tutorials are true, and so are some guides: their commands run, and print what is shown.
 //!
-//! In `docs/tutorials/*.md`, a block after a comment `<!-- file: NAME -->` is the content of a file. In a block of
+//! In a page, a block after a comment `<!-- file: NAME -->` is the content of a file. In a block of
 //! `console`, a line `$ …` is a command for `bash`. What stands below it is what it prints, standard error included.
-//! A line `…` stands for any number of lines. The commands of a page run one after the other, in one folder.
+//! A line `…` stands for any number of lines. The commands of a page run one after the other, in one folder, which has
+//! the folders `examples` and `testing` of the repository.
 
 use crate::common;
 use std::fs;
@@ -12,7 +13,7 @@ use std::process::Command;
 use common::Files;
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/tutorials")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs")
 }
 
 /// A piece of a page.
@@ -59,6 +60,9 @@ fn run(page: &str) {
     let path = folder().join(page);
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let files = Files::new();
+    for name in ["examples", "testing"] {
+        std::os::unix::fs::symlink(folder().join("..").join(name).canonicalize().unwrap(), files.path(name)).unwrap();
+    }
     let bin = Path::new(env!("CARGO_BIN_EXE_seriatim")).parent().unwrap();
     let search = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
     let steps = steps(&text);
@@ -88,29 +92,37 @@ fn run(page: &str) {
 
 #[test]
 fn jepsen() {
-    run("jepsen.md");
+    run("tutorials/jepsen.md");
 }
 
 #[test]
 fn hardware() {
-    run("hardware.md");
+    run("tutorials/hardware.md");
 }
 
 #[test]
 fn lock_free() {
-    run("lock-free.md");
+    run("tutorials/lock-free.md");
 }
 
 #[test]
 fn model_checker() {
-    run("model-checker.md");
+    run("tutorials/model-checker.md");
 }
 
-/// Every page is run above.
+#[test]
+fn guides() {
+    run("report.md");
+    run("scale.md");
+}
+
+/// Every tutorial is run above, but the one that the tests of the Python package run.
 #[test]
 fn all_of_them() {
-    let mut pages: Vec<String> =
-        fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut pages: Vec<String> = fs::read_dir(folder().join("tutorials"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     pages.sort();
-    assert_eq!(pages, ["hardware.md", "jepsen.md", "lock-free.md", "model-checker.md"]);
+    assert_eq!(pages, ["data-science.md", "hardware.md", "jepsen.md", "lock-free.md", "model-checker.md"]);
 }

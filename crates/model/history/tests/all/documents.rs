@@ -1,4 +1,4 @@
-//! The table of objects in docs/formats.md is that of the rows.
+//! The table of objects in docs/formats/text.md is that of the rows.
 //!
 //! `SERIATIM_UPDATE_DOCS=1 cargo test -p seriatim-history documents` writes it anew.
 
@@ -6,7 +6,7 @@ use std::fs;
 
 use history::Object;
 
-const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/formats.md");
+const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/formats/text.md");
 const HEAD: &str = "| object | methods |\n| --- | --- |\n";
 
 #[test]
@@ -25,7 +25,7 @@ fn the_table_of_objects_is_that_of_the_rows() {
     } else {
         assert!(
             document == wanted,
-            "the table of objects in docs/formats.md is another: SERIATIM_UPDATE_DOCS=1 writes it"
+            "the table of objects in docs/formats/text.md is another: SERIATIM_UPDATE_DOCS=1 writes it"
         );
     }
 }
