@@ -27,16 +27,21 @@ enum What {
     Whole { label: String, line: Option<u64>, message: String, advice: Option<String> },
 }
 
-/// What to do about a file that cannot be read, where that is plain.
+/// What a message says, and what to do about it.
+const STEPS: [(&str, &str); 8] = [
+    ("(os error 2)", "next: is the name right? `-` is standard input"),
+    ("(os error 13)", "next: may this user read and write it? `ls -l` tells"),
+    ("no history below", "next: name the file itself, with --format if its name does not tell its format"),
+    ("not a certificate", "next: name the file that `check --certificate` wrote, and then the histories"),
+    ("not the state of a run", "next: name the files that `check --state` wrote"),
+    ("cannot express", "next: --to jsonl can say all of it"),
+    ("cannot be reached", "next: does it run there? An address is SCHEME://HOST:PORT/DATABASE"),
+    ("no event in this stream", "next: name a file, or send events to standard input"),
+];
+
+/// What to do about an input that cannot be read, where that is plain.
 pub(crate) fn next_step(message: &str) -> Option<String> {
-    let step = if message.contains("(os error 2)") {
-        "next: is the name right? `-` is standard input"
-    } else if message.contains("no history below") {
-        "next: name the file itself, with --format if its name does not tell its format"
-    } else {
-        return None;
-    };
-    Some(step.to_owned())
+    STEPS.iter().find(|(what, _)| message.contains(what)).map(|(_, step)| (*step).to_owned())
 }
 
 impl Fault {

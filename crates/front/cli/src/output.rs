@@ -10,7 +10,7 @@ use history::visible;
 use model::Verdict;
 use tempfile::NamedTempFile;
 
-use crate::BAD;
+use crate::{BAD, fault};
 
 /// The colours of one output stream. There are none unless the stream is a terminal and `NO_COLOR` is not set.
 #[derive(Copy, Clone)]
@@ -184,8 +184,16 @@ pub(crate) fn write_file(path: &Path, contents: impl AsRef<[u8]>) -> io::Result<
 
 /// Says on standard error what went wrong with a file.
 pub(crate) fn complain(path: &Path, what: impl Display) {
+    let what = what.to_string();
+    let step = match fault::next_step(&what) {
+        Some(_) if what.contains("(os error 2)") => {
+            Some("next: is the name right, and is its folder there?".to_owned())
+        }
+        step => step,
+    };
+    let step = step.map(|step| format!("\n  {step}")).unwrap_or_default();
     // If standard error is closed, there is nobody to tell.
-    let _ = writeln!(io::stderr(), "{}: {}", shown(path), visible(&what.to_string()));
+    let _ = writeln!(io::stderr(), "{}: {}{step}", shown(path), visible(&what));
 }
 
 /// Says on standard error how many inputs were skipped, if any, and how many were read. Returns whether some were

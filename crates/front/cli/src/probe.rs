@@ -11,7 +11,7 @@ use probe::{DatabaseIsolation, ProbeConfig, ProbeReport, Scheme, Workload};
 
 use crate::flags::{Command, Flags, Probe};
 use crate::output::{self, Output};
-use crate::{BAD, check};
+use crate::{BAD, check, fault};
 
 /// With fewer committed transactions or operations, a verdict says little: races are rare.
 const FEW: u64 = 1000;
@@ -40,7 +40,9 @@ pub(crate) fn run(flags: &Probe) -> u8 {
     let report = match probe::run(&config) {
         Ok(report) => report,
         Err(error) => {
-            let _ = writeln!(io::stderr(), "seriatim probe: {}", visible(&error.to_string()));
+            let message = error.to_string();
+            let step = fault::next_step(&message).map(|step| format!("\n  {step}")).unwrap_or_default();
+            let _ = writeln!(io::stderr(), "seriatim probe: {}{step}", visible(&message));
             return BAD;
         }
     };

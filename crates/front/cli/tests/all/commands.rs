@@ -1,7 +1,7 @@
 //! The other subcommands.
 
 use crate::common;
-use common::{Files, GOOD, MODELS, STALE, STORE_BUFFERING, command, json, seriatim, with_input};
+use common::{Files, GOOD, MODELS, STALE, STORE_BUFFERING, command, json, seriatim, seriatim_with, with_input};
 
 #[test]
 fn certificates_verify_and_belong_to_their_history() {
@@ -305,8 +305,33 @@ fn a_stranger_is_told_on_one_screen() {
     }
     let (models, all) = (seriatim(["models"]).out, seriatim(["check", "--help"]).out);
     assert!(models.contains("sessionless-pl-2") && all.contains("sessionless-pl-2"));
-    let missing = seriatim(["check", "nowhere.hist"]);
-    assert!(missing.err.trim_end().ends_with("next: is the name right? `-` is standard input"), "{missing:?}");
+}
+
+#[test]
+fn errors_end_with_what_to_do_next() {
+    let files = Files::new();
+    let good = &files.write("good.hist", GOOD);
+    let folder = &files.path("");
+    let nowhere = &files.path("no/such/folder/x");
+    for (arguments, next) in [
+        (&["check", "nowhere.hist"][..], "next: is the name right? `-` is standard input"),
+        (&["explore", "nowhere.litmus"], "next: is the name right? `-` is standard input"),
+        (&["check", folder, "--format", "jepsen-store"], "For more information, try '--help'."),
+        (&["chek", good], "For more information, try '--help'."),
+        (&["check", "--model", "causal", good], "fit a memory without calls and returns"),
+        (&["verify", "nowhere.jsonl", good], "next: is the name right, and is its folder there?"),
+        (&["verify", good, good], "next: name the file that `check --certificate` wrote, and then the histories"),
+        (&["merge", good], "next: name the files that `check --state` wrote"),
+        (&["models", "--svg", nowhere], "next: is the name right, and is its folder there?"),
+        (&["report", good, "-o", nowhere], "next: is the name right, and is its folder there?"),
+        (&["convert", "--to", "plume", good], "next: --to jsonl can say all of it"),
+        (&["monitor", "--model", "ra"], "next: name a file, or send events to standard input"),
+        (&["probe", "redis://127.0.0.1:1"], "next: does it run there? An address is SCHEME://HOST:PORT/DATABASE"),
+    ] {
+        let ran = seriatim_with(arguments);
+        assert_eq!(ran.status, 2, "{arguments:?}: {ran:?}");
+        assert!(ran.err.lines().any(|line| line.ends_with(next)), "{arguments:?}: {ran:?}");
+    }
 }
 
 /// Every line of help fits the terminal, and indented text stays indented when it is wrapped.
