@@ -13,6 +13,7 @@ mod explore;
 mod foreign;
 mod hostile;
 mod input;
+mod json_fields;
 mod machines;
 mod monitor;
 mod objects;
@@ -29,4 +30,5 @@ mod state;
 mod strategies;
 mod tables;
 mod transactions;
+#[cfg(unix)]
 mod tutorials;
