@@ -19,6 +19,9 @@ use memory::research::Frame;
 
 use crate::strategy::Line;
 
+/// After how many moves the budget is asked.
+const MOVES_PER_STEP: u32 = 32;
+
 struct State<'a> {
     frame: &'a Frame<'a>,
     constraints: &'a Rows,
@@ -150,7 +153,7 @@ fn walk(frame: &Frame<'_>, constraints: &Rows, budget: &Budget, dead_ends: &mut 
             return Ok(Some(state.line.iter().map(|&(event, _)| event).collect()));
         }
         steps = steps.wrapping_add(1);
-        if steps.is_multiple_of(1024) {
+        if steps.is_multiple_of(MOVES_PER_STEP) {
             budget.check()?;
         }
         state.back(*length);

@@ -82,9 +82,10 @@ fn shown(value: f64) -> String {
 }
 
 fn text(done: &Finished, origin: &Origin) -> String {
-    let Scale { is_quick, share, limit, distance, seed } = done.scale;
+    let Scale { is_quick, share, limit, steps, distance, seed } = done.scale;
     let mut text = String::new();
     let limit = limit.map_or_else(String::new, |limit| limit.as_secs_f64().to_string());
+    let steps = steps.map_or_else(String::new, |steps| steps.to_string());
     for (name, value) in [
         ("experiment", done.experiment.about().name),
         ("command", &report::command(done)),
@@ -95,6 +96,7 @@ fn text(done: &Finished, origin: &Origin) -> String {
         ("quick", &is_quick.to_string()),
         ("share", &share.to_string()),
         ("limit", &limit),
+        ("steps", &steps),
         ("distance", &distance.to_string()),
         ("seed", &seed.to_string()),
     ] {
@@ -129,7 +131,10 @@ pub(crate) fn read(folder: &Path, name: &str) -> Result<(Finished, Origin), Stri
     let number = |key: &str| head(key)?.parse::<u64>().map_err(|_| told(&format!("{key} is no number")));
     let limit = head("limit")?;
     let limit = if limit.is_empty() { None } else { Some(limit.parse::<f64>().map_err(|_| told("the limit"))?) };
+    let steps = head("steps")?;
+    let steps = if steps.is_empty() { None } else { Some(number("steps")?) };
     let scale = Scale {
+        steps,
         is_quick: head("quick")? == "true",
         share: number("share")? as u32,
         limit: limit.map(Duration::from_secs_f64),

@@ -70,6 +70,8 @@ pub struct Scale {
     pub share: u32,
     /// The time limit of one algorithm for one sample, if it is not that of the experiment.
     pub limit: Option<Duration>,
+    /// The limit in steps, of experiments that count them, if it is not that of the experiment.
+    pub steps: Option<u64>,
     /// Where violations are made by changing reads: how far the new write is from the old one at most, in writes of the
     /// location.
     pub distance: u32,
@@ -86,6 +88,11 @@ impl Scale {
     /// The time limit of one algorithm for one sample, unless another was asked for.
     pub fn limit(&self, full: Duration, quick: Duration) -> Duration {
         self.limit.unwrap_or(if self.is_quick { quick } else { full })
+    }
+
+    /// The limit of one algorithm for one sample in steps, unless another was asked for.
+    pub fn steps(&self, full: u64, quick: u64) -> u64 {
+        self.steps.unwrap_or(if self.is_quick { quick } else { full })
     }
 
     /// One of two, the first in a full run.
@@ -134,7 +141,7 @@ impl Task<'_> {
     }
 
     /// Whether an algorithm need not be asked: it left three samples of the point undecided, and half of those it was
-    /// asked for, or all samples of the point before. Then the time limit counts as its time.
+    /// asked for, or all samples of the point before. Then it counts as one that left this sample undecided.
     pub fn is_hopeless(&self, series: &str) -> bool {
         let undecided = |point| {
             let all: Vec<f64> = self.before.values(point, series, "undecided").collect();

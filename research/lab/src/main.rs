@@ -270,6 +270,10 @@ struct Paper {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     limit: Option<Duration>,
 
+    /// The limit of one algorithm for one history, in steps, for the experiments that count them, instead of their own
+    #[arg(long, value_name = "STEPS", value_parser = clap::value_parser!(u64).range(1..))]
+    steps: Option<u64>,
+
     /// Where violations are made by changing reads: how far the new write may be from the old one, in writes of the
     /// location
     #[arg(long, value_name = "WRITES", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
@@ -335,8 +339,8 @@ fn run(paper: Paper) -> ExitCode {
         eprintln!("lab: there is no experiment and no paper {:?}; `lab paper list` names them", paper.name);
         return ExitCode::from(2);
     };
-    let Paper { quick, share, limit, distance, seed, .. } = paper;
-    let scale = Scale { is_quick: quick, share, limit, distance, seed };
+    let Paper { quick, share, limit, steps, distance, seed, .. } = paper;
+    let scale = Scale { is_quick: quick, share, limit, steps, distance, seed };
     let options = Options { scale, folder: paper.out, resume: paper.resume, progress: true };
     told(lab::run(experiments, &options, &mut |text| print!("{text}")).map(|_| ()))
 }

@@ -88,6 +88,9 @@ pub(crate) fn command(done: &Finished) -> String {
     if let Some(limit) = scale.limit {
         let _ = write!(text, " --limit {}", limit.as_secs_f64());
     }
+    if let Some(steps) = scale.steps {
+        let _ = write!(text, " --steps {steps}");
+    }
     let _ = write!(text, " --distance {} --seed {}", scale.distance, scale.seed);
     text
 }

@@ -76,8 +76,9 @@ impl Rows {
             self.rows.iter().filter(is_meant)
         };
         let given_up: Vec<u32> = of("undecided").filter(|row| row.value > 0.0).map(|row| row.sample).collect();
-        let all: Vec<(u32, f64)> = of("seconds").map(|row| (row.sample, row.value)).collect();
-        (all.len(), all.into_iter().filter(|(sample, _)| !given_up.contains(sample)).collect())
+        let decided: Vec<(u32, f64)> =
+            of("seconds").filter(|row| !given_up.contains(&row.sample)).map(|row| (row.sample, row.value)).collect();
+        (decided.len() + given_up.len(), decided)
     }
 
     /// The median of the seconds of the samples that a series decided at a point, if there are any.

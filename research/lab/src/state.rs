@@ -19,6 +19,8 @@ struct Head {
     quick: bool,
     share: u32,
     limit_ms: Option<u64>,
+    #[serde(default)]
+    steps: Option<u64>,
     distance: u32,
     seed: u64,
 }
@@ -30,6 +32,7 @@ impl Head {
             quick: scale.is_quick,
             share: scale.share,
             limit_ms: scale.limit.map(|limit| limit.as_millis() as u64),
+            steps: scale.steps,
             distance: scale.distance,
             seed: scale.seed,
         }
@@ -40,6 +43,7 @@ impl Head {
             is_quick: self.quick,
             share: self.share,
             limit: self.limit_ms.map(Duration::from_millis),
+            steps: self.steps,
             distance: self.distance,
             seed: self.seed,
         }
@@ -132,7 +136,7 @@ mod tests {
     fn a_run_goes_on_after_the_last_whole_sample() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.state");
-        let scale = Scale { is_quick: true, share: 100, limit: None, distance: 4, seed: 1 };
+        let scale = Scale { is_quick: true, share: 100, limit: None, steps: None, distance: 4, seed: 1 };
         let row = Row { point: 0, sample: 0, series: "s".to_owned(), measure: "seconds".to_owned(), value: 0.5 };
         let mut state = State::open(&path, "x", &scale, false).unwrap();
         state.push(0, 0, std::slice::from_ref(&row)).unwrap();

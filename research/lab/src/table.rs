@@ -66,6 +66,19 @@ pub fn milliseconds(seconds: f64) -> String {
     format!("{value:.digits$}")
 }
 
+/// A whole number, with commas between thousands.
+pub fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// A part of a whole in percent.
 pub fn percent(part: f64) -> String {
     format!("{:.2}%", part * 100.0)
@@ -132,6 +145,11 @@ mod tests {
         table.line(vec!["xyz".to_owned(), "1".to_owned()]);
         assert_eq!(table.text(), "t\n  a    long\n  xyz     1\n");
         assert_eq!(table.markdown(), "t\n\n| a | long |\n| --- | ---: |\n| xyz | 1 |\n");
+    }
+
+    #[test]
+    fn thousands_are_apart() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use lab::{Options, Scale};
 #[test]
 fn all_experiments_run() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let scale = Scale { is_quick: true, share: 100, limit: None, distance: 4, seed: 1 };
+    let scale = Scale { is_quick: true, share: 100, limit: None, steps: None, distance: 4, seed: 1 };
     let options = Options { scale, folder: folder.path().to_owned(), resume: false, progress: false };
     let mut texts = Vec::new();
     let finished = lab::run(lab::papers::all(), &options, &mut |text| texts.push(text.to_owned()));

@@ -15,6 +15,9 @@ pub enum GaveUp {
     /// Somebody [cancelled](crate::Cancel) it.
     #[error("it was cancelled")]
     Cancelled,
+    /// It may not ask its budget [again](crate::Budget::asks).
+    #[error("the number of steps that was allowed is used up")]
+    Asks,
     /// The steps of this turn are used up. An engine that may go on in a later turn says so.
     #[error("the steps that it was given are used up")]
     Steps,
@@ -57,10 +60,10 @@ pub enum GaveUp {
 }
 
 impl GaveUp {
-    /// Whether nobody else may go on either: the time is over for all, or all was cancelled. If it was memory or steps,
-    /// another way to decide may need less.
+    /// Whether nobody else may go on either: the time or the budget's answers are over for all, or all was cancelled. If
+    /// it was memory or the steps of a turn, another way to decide may need less.
     pub const fn ends_all(self) -> bool {
-        matches!(self, Self::Time | Self::Cancelled)
+        matches!(self, Self::Time | Self::Cancelled | Self::Asks)
     }
 }
 

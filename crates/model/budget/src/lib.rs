@@ -22,7 +22,8 @@
 //! budget's: of two checks side by side, the one with the smaller limit gives up first, and the other goes on.
 //!
 //! **Invariants.** Nothing here belongs to the process: what one budget is asked changes no answer of another. A clone
-//! is the same budget. Once a budget is cancelled, or its deadline has passed, that stays so; memory can be free again.
+//! is the same budget. Once a budget is cancelled, its deadline has passed, or its answers are used up, that stays so;
+//! memory can be free again.
 
 mod gave_up;
 pub mod ram;
@@ -50,11 +51,12 @@ pub struct Budget {
     deadline: Option<Instant>,
     memory: Option<Arc<Memory>>,
     cancel: Option<Cancel>,
+    asks: Option<Arc<AtomicU64>>,
 }
 
 impl Budget {
     /// No limit.
-    pub const UNLIMITED: Self = Self { deadline: None, memory: None, cancel: None };
+    pub const UNLIMITED: Self = Self { deadline: None, memory: None, cancel: None, asks: None };
 
     /// The same, but not beyond this moment, if one is given. The time is over as soon as this moment has come.
     #[must_use]
@@ -81,6 +83,19 @@ impl Budget {
         Self { cancel: Some(cancel.clone()), ..self }
     }
 
+    /// The same, but it answers only so many times that the work may go on. Who works on one thread asks at fixed places
+    /// of the work. So the same work is given up at the same place in every run, whatever else the machine does.
+    ///
+    /// ```
+    /// let budget = budget::Budget::default().asks(2);
+    /// assert_eq!([(); 3].map(|()| budget.is_due()), [false, false, true]);
+    /// assert_eq!(budget.check(), Err(budget::GaveUp::Asks));
+    /// ```
+    #[must_use]
+    pub fn asks(self, most: u64) -> Self {
+        Self { asks: Some(Arc::new(AtomicU64::new(most))), ..self }
+    }
+
     /// The moment at which the time is over, if there is one.
     pub const fn deadline(&self) -> Option<Instant> {
         self.deadline
@@ -89,7 +104,7 @@ impl Budget {
     /// Whether there is any limit.
     #[inline]
     pub const fn is_limited(&self) -> bool {
-        self.deadline.is_some() || self.memory.is_some() || self.cancel.is_some()
+        self.deadline.is_some() || self.memory.is_some() || self.cancel.is_some() || self.asks.is_some()
     }
 
     /// Gives up if the work has to stop.
@@ -116,6 +131,11 @@ impl Budget {
         }
         if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Err(GaveUp::Time);
+        }
+        let is_used_up =
+            |asks: &Arc<AtomicU64>| asks.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err();
+        if self.asks.as_ref().is_some_and(is_used_up) {
+            return Err(GaveUp::Asks);
         }
         if self.memory.as_ref().is_some_and(|memory| memory.is_exceeded()) { Err(self.no_memory()) } else { Ok(()) }
     }

@@ -69,6 +69,7 @@ fn reason(budget: &Budget) -> &'static str {
     match budget.why() {
         GaveUp::Time => "the time limit was reached",
         GaveUp::Cancelled => "it was cancelled",
+        GaveUp::Asks => "the number of steps that was allowed is used up",
         _ => "the memory limit was reached",
     }
 }

@@ -1,7 +1,5 @@
 //! The algorithms that decide a memory history, as contenders.
 
-use std::time::Instant;
-
 use baseline::literal::Algorithm;
 use memory::{Budget, ExecutionChecker, MemoryOptions};
 use model::{Certificate, Model, Verdict};
@@ -13,15 +11,11 @@ use crate::{Rows, Series, table};
 /// Seriatim by default, without and with a certificate.
 pub(super) fn ours(model: Model, sample: &Sample) -> [Contender<'_>; 2] {
     [(Series::OURS[0].name, false), (Series::OURS[1].name, true)]
-        .map(|(name, certificate)| Contender::new(name, move |deadline| decide(model, sample, certificate, deadline)))
+        .map(|(name, certificate)| Contender::new(name, move |budget| decide(model, sample, certificate, budget)))
 }
 
-fn decide(model: Model, sample: &Sample, certificate: bool, deadline: Instant) -> Outcome {
-    let options = MemoryOptions {
-        witness: certificate,
-        budget: Budget::default().until(Some(deadline)),
-        ..MemoryOptions::default()
-    };
+fn decide(model: Model, sample: &Sample, certificate: bool, budget: &Budget) -> Outcome {
+    let options = MemoryOptions { witness: certificate, budget: budget.clone(), ..MemoryOptions::default() };
     let decision = ExecutionChecker::new(&sample.execution, &options).check(model);
     if certificate && Certificate::new(0, &sample.history, model, &decision).is_none() {
         return Outcome::Undecided;
@@ -35,22 +29,18 @@ fn decide(model: Model, sample: &Sample, certificate: bool, deadline: Instant) -
 
 /// An algorithm as its paper writes it, for the model of the experiment.
 pub(super) fn literal<'a>(name: &'static str, algorithm: Algorithm, sample: &'a Sample) -> Contender<'a> {
-    Contender::new(name, move |deadline| {
-        match algorithm.decide(&sample.execution, &Budget::default().until(Some(deadline))) {
-            Ok(allowed) => Outcome::Decided(allowed),
-            Err(_) => Outcome::Undecided,
-        }
+    Contender::new(name, move |budget| match algorithm.decide(&sample.execution, budget) {
+        Ok(allowed) => Outcome::Decided(allowed),
+        Err(_) => Outcome::Undecided,
     })
 }
 
 /// An algorithm for a weaker model. What it allows may still be a violation.
 pub(super) fn weaker<'a>(name: &'static str, algorithm: Algorithm, sample: &'a Sample) -> Contender<'a> {
-    Contender::new(name, move |deadline| {
-        match algorithm.decide(&sample.execution, &Budget::default().until(Some(deadline))) {
-            Ok(false) => Outcome::Decided(false),
-            Ok(true) => Outcome::Passed,
-            Err(_) => Outcome::Undecided,
-        }
+    Contender::new(name, move |budget| match algorithm.decide(&sample.execution, budget) {
+        Ok(false) => Outcome::Decided(false),
+        Ok(true) => Outcome::Passed,
+        Err(_) => Outcome::Undecided,
     })
 }
 

@@ -40,11 +40,9 @@ const ENUM: &str = "wSC+ENUM";
 
 /// wSC+ENUM without the solver.
 fn written(sample: &Sample) -> Contender<'_> {
-    Contender::new(WRITTEN, |deadline: Instant| {
-        match literal::formula(&sample.execution, &Budget::default().until(Some(deadline))) {
-            Ok(_) => Outcome::Passed,
-            Err(_) => Outcome::Undecided,
-        }
+    Contender::new(WRITTEN, |budget| match literal::formula(&sample.execution, budget) {
+        Ok(_) => Outcome::Passed,
+        Err(_) => Outcome::Undecided,
     })
 }
 

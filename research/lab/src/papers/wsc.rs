@@ -1,8 +1,6 @@
 //! wSC: *Boosting Sequential Consistency Checking using Saturation*, section 6, Figures 6 to 9. ([`super::kernel`] has
 //! the kernels.)
 
-use std::time::Duration;
-
 use baseline::literal::Algorithm;
 use model::Model;
 
@@ -10,7 +8,7 @@ use super::contenders::{decided, fastest, is_faster, literal, ours, series, told
 use super::histories::{LOCATIONS, Shape, Source, WRITES};
 use crate::plot::{Axis, Group, Plot};
 use crate::table::{Table, percent, ratio};
-use crate::timing::take_turns;
+use crate::timing::{Limit, take_turns};
 use crate::{About, Experiment, Judgement, Measured, Point, Rows, Scale, Series, Task, table};
 
 /// The experiments of the figures.
@@ -33,7 +31,8 @@ const ALGORITHMS: [(&str, Algorithm); 5] = [
     ("wSC+DBCOP, lent", Algorithm::WscDbcopLent),
 ];
 const NAMES: [&str; 4] = ["wSC+ENUM", "CCM+ENUM", "DBCOP", "wSC+DBCOP"];
-const LIMIT: [Duration; 2] = [Duration::from_secs(20), Duration::from_millis(250)];
+/// The limit of an algorithm, in steps.
+const LIMIT: [u64; 2] = [100_000, 10_000];
 
 /// Numbers of variables, and how many of a hundred operations write, for [`Times::Mix`].
 const MIXES: [(u32, u32); 7] = [(2, 50), (8, 20), (8, 50), (8, 80), (32, 20), (32, 50), (128, 50)];
@@ -59,11 +58,12 @@ const OF_FIGURE_9: &str = "\
     paper, where wSC took up to 8 seconds, so DBCOP is much further behind than 70 times.";
 
 /// What all settings have in common.
-fn common(scale: &Scale, limit: Duration, writes: &str) -> String {
+fn common(scale: &Scale, writes: &str) -> String {
     format!(
-        "histories of an atomic memory, of MI, MOESI Hammer, MESI Two Level and MOESI AMD in turn; {writes}time limit \
-         {:?}. wSC+DBCOP, lent: the search of DBCOP after the saturation of Seriatim",
-        scale.limit.unwrap_or(limit)
+        "histories of an atomic memory, of MI, MOESI Hammer, MESI Two Level and MOESI AMD in turn; {writes}limit {} \
+         steps: 32 moves of DBCOP are one, and a decision of the SAT solver. wSC+DBCOP, lent: the search of DBCOP \
+         after the saturation of Seriatim",
+        table::count(scale.steps(LIMIT[0], LIMIT[1]))
     )
 }
 
@@ -119,9 +119,7 @@ impl Experiment for Times {
                 "Histories of 50 operations a thread, half of them violations.",
                 "As in Figure 7.",
                 "threads",
-                "With 12 and 16 threads DBCOP was given up after a few histories, of which it had left half \
-                 undecided. So its time is too high with 12: Figure 7 has it on valid histories, Figure 9 on \
-                 violations.",
+                "DBCOP is not asked any more at a point where it left three histories, and half of all, undecided.",
             ),
             Self::Mix => (
                 "wsc-mix",
@@ -172,7 +170,8 @@ impl Experiment for Times {
         let mut contenders: Vec<_> =
             ALGORITHMS.into_iter().map(|(name, algorithm)| literal(name, algorithm, &sample)).collect();
         contenders.extend(ours(Model::Sc, &sample));
-        let (mut rows, allowed) = take_turns(task, task.scale.limit(LIMIT[0], LIMIT[1]), &mut contenders)?;
+        let (mut rows, allowed) =
+            take_turns(task, Limit::Steps(task.scale.steps(LIMIT[0], LIMIT[1])), &mut contenders)?;
         if allowed.is_some_and(|allowed| allowed == is_violation) {
             return Err(format!("a history of {source:?} is allowed: {}", !is_violation));
         }
@@ -236,7 +235,7 @@ impl Experiment for Times {
             _ => format!("{LOCATIONS} variables"),
         };
         let writes = if matches!(self, Self::Mix) { String::new() } else { format!("{WRITES}% writes; ") };
-        format!("{what}; {}.", common(scale, scale.either(LIMIT[0], LIMIT[1]), &writes))
+        format!("{what}; {}.", common(scale, &writes))
     }
 
     fn plots(&self, rows: &Rows) -> Vec<Plot> {
@@ -302,7 +301,8 @@ impl Experiment for Violations {
             literal("DBCOP", Algorithm::Dbcop, &sample),
         ];
         contenders.extend(ours(Model::Sc, &sample));
-        let (mut rows, allowed) = take_turns(task, task.scale.limit(LIMIT[0], LIMIT[1]), &mut contenders)?;
+        let (mut rows, allowed) =
+            take_turns(task, Limit::Steps(task.scale.steps(LIMIT[0], LIMIT[1])), &mut contenders)?;
         if allowed == Some(true) {
             return Err("a violation is allowed".to_owned());
         }
@@ -349,7 +349,7 @@ impl Experiment for Violations {
         format!(
             "{LOCATIONS} variables; only violations: 1 to 4 reads return another value, at most {} writes away; {}.",
             scale.distance,
-            common(scale, scale.either(LIMIT[0], LIMIT[1]), &format!("{WRITES}% writes; "))
+            common(scale, &format!("{WRITES}% writes; "))
         )
     }
 

@@ -10,6 +10,8 @@ use model::{Decided, Model, View};
 use workload::memory::{MemoryConfig, MemoryMachine, generate};
 use workload::object::{Fault, ObjectConfig, history};
 
+use crate::timing::Stopwatch;
+
 /// The machines, each named after its model.
 const MACHINES: &[Model] = &[Model::Sc, Model::Tso, Model::Pso];
 
@@ -228,17 +230,11 @@ fn measured(decide: impl FnOnce() -> Decided) -> Result<String, String> {
     let before = memory_in_use("VmRSS:")?;
     // From now on, the largest memory is counted anew.
     fs::write("/proc/self/clear_refs", "5").map_err(|error| error.to_string())?;
-    let begin = processor_time();
+    let begin = Stopwatch::start();
     let decision = decide();
-    let milliseconds = processor_time().saturating_sub(begin).as_secs_f64() * 1e3;
+    let milliseconds = begin.elapsed().as_secs_f64() * 1e3;
     let megabytes = memory_in_use("VmHWM:")? - before;
     Ok(format!("{milliseconds} {megabytes} {} {}", decision.verdict.name(), decision.strategy))
-}
-
-/// The time that this process has used of a processor.
-fn processor_time() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 /// A figure of this process's memory, in MB.

@@ -4,7 +4,7 @@
 //! violation is decided by Seriatim, which is exact. With a certificate, Seriatim also makes the witness of a history
 //! without a violation, and the digest that binds the certificate to the history. Every certificate is verified.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use baseline::refinement::{Finding, Options, scan};
 use history::History;
@@ -16,6 +16,7 @@ use super::structures::STRUCTURES;
 use super::{CERTIFIED, ENTRANTS, Entrant, OURS, certificate, originals, read, series};
 use crate::plot::{Axis, Group, Plot};
 use crate::table::Table;
+use crate::timing::{PATIENCE, Stopwatch};
 use crate::{About, Experiment, Judgement, Measured, Point, Rows, Scale, Series, Task};
 
 /// Figure 14.
@@ -54,7 +55,7 @@ fn history(task: &Task<'_>, source: &Source) -> Result<History, String> {
 
 /// Whether a checker finds a violation, and whether it gave up.
 fn finds(view: &ObjectHistory<'_>, entrant: Entrant, limit: Duration) -> (bool, bool) {
-    let budget = Budget::default().until(Some(Instant::now() + limit));
+    let budget = Budget::default().timeout(limit * PATIENCE);
     let options = Options { remove_matches: entrant.remove_matches, budget: budget.clone() };
     let mut gave_up = false;
     for part in view.parts() {
@@ -71,7 +72,7 @@ fn finds(view: &ObjectHistory<'_>, entrant: Entrant, limit: Duration) -> (bool, 
 fn least<T>(compute: impl Fn() -> T) -> (T, f64) {
     let mut least = f64::INFINITY;
     loop {
-        let start = Instant::now();
+        let start = Stopwatch::start();
         let computed = compute();
         let seconds = start.elapsed().as_secs_f64().max(1e-9);
         let is_enough = seconds > 0.01 || least < f64::INFINITY && seconds >= least;

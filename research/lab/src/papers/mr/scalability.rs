@@ -9,7 +9,7 @@
 //! divided by the square of the average number of values inside.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use baseline::refinement::{Options, Step, invocation, monitor as new_monitor};
 use history::event::{Action, ProcessEvent};
@@ -23,6 +23,7 @@ use super::structures::STRUCTURES;
 use super::{CERTIFIED, ENTRANTS, Entrant, OURS, certificate, originals, read, series};
 use crate::plot::{Axis, Form, Group, Line, Plot};
 use crate::table::{Table, advantage, percent, ratio};
+use crate::timing::{PATIENCE, Stopwatch};
 use crate::{About, Experiment, Judgement, Measured, Point, Role, Row, Rows, Scale, Series, Task, quantiles};
 
 /// The limits of the paper, in seconds.
@@ -131,8 +132,8 @@ fn overtaken(part: &Part<'_>) -> f64 {
 
 /// Lets a checker of the paper run.
 fn follow(part: &Part<'_>, entrant: Entrant, limit: Duration) -> Result<Vec<f64>, String> {
-    let begin = Instant::now();
-    let budget = Budget::default().until(Some(begin + limit));
+    let begin = Stopwatch::start();
+    let budget = Budget::default().timeout(limit * PATIENCE);
     let options = Options { remove_matches: entrant.remove_matches, budget };
     let mut monitor = new_monitor(part, entrant.checker, options)?;
     let mut times = Vec::new();
@@ -159,7 +160,7 @@ fn follow(part: &Part<'_>, entrant: Entrant, limit: Duration) -> Result<Vec<f64>
 /// Lets the exact monitor run.
 fn watch(history: &History, limit: Duration) -> Result<Vec<f64>, String> {
     let mut monitor = Linearizable::new(Object::Queue, OnlineAlgorithm::Auto).map_err(|error| error.to_string())?;
-    let begin = Instant::now();
+    let begin = Stopwatch::start();
     let mut times = Vec::new();
     for event in history.events() {
         let operation = history.operation(event.operation());
@@ -289,7 +290,7 @@ impl Experiment for Scalability {
         }
         let mut times = watch(&history, longest)?;
         note(OURS, &times);
-        let begin = Instant::now();
+        let begin = Stopwatch::start();
         let certificate = certificate(&history, &view).ok_or("a history has no certificate")?;
         let later = begin.elapsed().as_secs_f64();
         verify::verify(&certificate, &history).map_err(|refusal| refusal.to_string())?;

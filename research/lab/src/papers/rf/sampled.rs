@@ -19,7 +19,7 @@ use baseline::ra::{Algorithm5, MoGraph, Online};
 use super::history;
 use super::programs::{EXPLORED, Program, SAMPLED};
 use crate::plot::{Axis, Group, Plot};
-use crate::table::{Table, milliseconds, ratio};
+use crate::table::{self, Table, ratio};
 use crate::timing::{Contender, Outcome, take_turns};
 use crate::{About, Experiment, Judgement, Measured, Point, Role, Rows, Scale, Series, Task, geometric_mean};
 
@@ -27,21 +27,22 @@ pub(super) const ALGORITHM_5: &str = "Algorithm 5";
 pub(super) const MO_GRAPH: &str = "mo-graph (C11Tester)";
 pub(super) const OURS: [&str; 2] = [Series::OURS[0].name, Series::OURS[1].name];
 /// What binds a certificate to its history: the SHA-256 of the contents.
-const DIGEST: &str = "digest alone";
+pub(super) const DIGEST: &str = "digest alone";
 
-/// The algorithms on one sequence.
+/// The algorithms on one sequence. The graph is what RF compares its Algorithm 5 with.
 pub(super) fn series() -> Vec<Series> {
     let [ours, certified] = Series::OURS;
     let digest = Series { name: DIGEST, role: Role::Other };
-    vec![Series::paper(MO_GRAPH), Series::paper(ALGORITHM_5), ours, certified, digest]
+    let graph = Series { name: MO_GRAPH, role: Role::Other };
+    vec![graph, Series::paper(ALGORITHM_5), ours, certified, digest]
 }
 
 /// The algorithms take turns on one sequence, which is allowed. None of them forgets anything.
 pub(super) fn compare(task: &Task<'_>, limit: Duration, accesses: &[DataAccess]) -> Measured {
     let history = history(accesses);
     let mut contenders = vec![
-        Contender::new(MO_GRAPH, |deadline| online(&mut MoGraph::new(), accesses, deadline)),
-        Contender::new(ALGORITHM_5, |deadline| online(&mut Algorithm5::new(), accesses, deadline)),
+        Contender::new(MO_GRAPH, |budget| online(&mut MoGraph::new(), accesses, budget)),
+        Contender::new(ALGORITHM_5, |budget| online(&mut Algorithm5::new(), accesses, budget)),
         Contender::new(OURS[0], |_| Outcome::Decided(engine(accesses).is_some())),
         Contender::new(OURS[1], |_| Outcome::Decided(certify(accesses, &history).is_some())),
         Contender::new(DIGEST, |_| {
@@ -58,13 +59,18 @@ pub(super) fn compare(task: &Task<'_>, limit: Duration, accesses: &[DataAccess])
     Ok(rows)
 }
 
+/// How many times as long the graph takes as Algorithm 5 at a point: medians over what both decided.
+pub(super) fn by_algorithm_5(rows: &Rows, point: usize) -> Option<f64> {
+    rows.medians_of_both(point, MO_GRAPH, ALGORITHM_5).map(|(graph, own)| graph / own)
+}
+
 /// After how many events the clock is read.
 const EVENTS_PER_CLOCK: usize = 256;
 
-fn online(algorithm: &mut dyn Online, accesses: &[DataAccess], deadline: std::time::Instant) -> Outcome {
+fn online(algorithm: &mut dyn Online, accesses: &[DataAccess], budget: &memory::Budget) -> Outcome {
     let mut names: Vec<Option<u32>> = Vec::with_capacity(accesses.len());
     for (at, access) in accesses.iter().enumerate() {
-        if at.is_multiple_of(EVENTS_PER_CLOCK) && std::time::Instant::now() >= deadline {
+        if at.is_multiple_of(EVENTS_PER_CLOCK) && budget.is_due() {
             return Outcome::Undecided;
         }
         let source = access.source.and_then(|source| names[source as usize]);
@@ -180,13 +186,12 @@ impl Experiment for Sampled {
     }
 
     fn judge(&self, rows: &Rows) -> Judgement {
-        let of = |point, name| rows.mean(point, name, "seconds").unwrap_or(f64::NAN);
-        let points = || 0..rows.points().len();
-        let ratios: Vec<f64> = points().map(|point| of(point, MO_GRAPH) / of(point, ALGORITHM_5)).collect();
+        let ratios: Vec<(usize, f64)> =
+            (0..rows.points().len()).filter_map(|at| Some((at, by_algorithm_5(rows, at)?))).collect();
         let slower: Vec<&str> =
-            points().filter(|&at| ratios[at] < 1.0).map(|at| &rows.points()[at].label[..]).collect();
-        let most = ratios.iter().copied().fold(0.0, f64::max);
-        let mean = geometric_mean(ratios.iter().copied()).unwrap_or(f64::NAN);
+            ratios.iter().filter(|it| it.1 < 1.0).map(|it| &rows.points()[it.0].label[..]).collect();
+        let most = ratios.iter().map(|it| it.1).fold(0.0, f64::max);
+        let mean = geometric_mean(ratios.iter().map(|it| it.1)).unwrap_or(f64::NAN);
         Judgement::of(&[
             (most > 2.0, format!("Algorithm 5 is up to {} times as fast as the mo-graph", ratio(most))),
             (mean > 1.0, format!("{} times on average", ratio(mean))),
@@ -220,18 +225,18 @@ impl Experiment for Sampled {
             "best of the paper / seriatim",
             "with certificate",
         ];
-        let mut table = Table::new("Milliseconds a run, average; + if some were not decided within the limit.", &head);
+        let title = "Milliseconds a run, median of those decided; how many, if not all.";
+        let mut table = Table::new(title, &head);
+        let series = self.series();
         for (at, point) in rows.points().iter().enumerate() {
             let of = |name: &str, measure: &str| rows.mean(at, name, measure).unwrap_or(f64::NAN);
             let mut line = vec![point.label.clone()];
             line.extend(["events", "threads", "locations"].map(|measure| format!("{:.0}", of("", measure))));
-            line.extend([MO_GRAPH, ALGORITHM_5, OURS[0], OURS[1], DIGEST].map(|name| {
-                let mark = if rows.sum(at, name, "undecided") > 0.0 { "+" } else { "" };
-                format!("{}{mark}", milliseconds(of(name, "seconds")))
-            }));
-            let best = of(MO_GRAPH, "seconds").min(of(ALGORITHM_5, "seconds"));
-            line.push(ratio(of(MO_GRAPH, "seconds") / of(ALGORITHM_5, "seconds")));
-            line.extend(OURS.map(|name| ratio(best / of(name, "seconds"))));
+            line.extend(series.iter().map(|it| table::time(rows, at, it.name)));
+            let shown = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), ratio);
+            line.push(shown(by_algorithm_5(rows, at)));
+            let roles = [Role::Ours, Role::OursCertified];
+            line.extend(roles.map(|role| shown(table::advantage(&series, rows, at, role))));
             table.line(line);
         }
         vec![table]
@@ -241,11 +246,11 @@ impl Experiment for Sampled {
         let group = |series: Series| Group {
             name: series.name.to_owned(),
             values: (0..rows.points().len())
-                .map(|at| Some(rows.mean(at, series.name, "seconds")? / rows.mean(at, "", "events")? * 1e9))
+                .map(|at| Some(rows.median(at, series.name)? / rows.mean(at, "", "events")? * 1e9))
                 .collect(),
         };
         let names = rows.points().iter().map(|point| point.label.clone()).collect();
-        let bars = self.series().into_iter().filter(|it| it.role != Role::Other).map(group).collect();
+        let bars = self.series().into_iter().filter(|it| it.name != DIGEST).map(group).collect();
         vec![Plot::bars("RF Table 2: an event", Axis::logarithmic("nanoseconds an event"), names, bars)]
     }
 }

@@ -1,7 +1,7 @@
 //! Theorem 1.7: the lower bound, shown. The executions of `workload::triangles` grow with a graph without triangles;
 //! each checker takes more than linear time on them.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use baseline::ra::printed::{Text, algorithm1, algorithm3};
 use memory::c11::C11Checker;
@@ -74,17 +74,13 @@ impl Experiment for Triangles {
         let config = TriangleConfig { nodes, edges: 4 * nodes, violating, seed: task.seed() };
         let execution = triangles::execution(&config);
         let history = triangles::history(&config);
-        let certify = |deadline: Option<Instant>| {
-            let options = memory::MemoryOptions {
-                witness: true,
-                budget: memory::Budget::default().until(deadline),
-                ..Default::default()
-            };
+        let certify = |budget: &memory::Budget| {
+            let options = memory::MemoryOptions { witness: true, budget: budget.clone(), ..Default::default() };
             let decision = memory::check(Model::Ra, &execution, &options);
             Certificate::new(0, &history, Model::Ra, &decision)
         };
         let limit = task.scale.limit(Duration::from_secs(10), Duration::from_millis(500));
-        let mut contenders = vec![Contender::new(CUBIC, |_: Instant| {
+        let mut contenders = vec![Contender::new(CUBIC, |_: &memory::Budget| {
             Outcome::Decided(baseline::ra::writes_before(&execution, Model::Ra))
         })];
         contenders
@@ -97,15 +93,15 @@ impl Experiment for Triangles {
                 checker.allows(model, execution).map_or(Outcome::Undecided, Outcome::Decided)
             }));
         }
-        contenders.push(Contender::new(CERTIFIED, |deadline| {
-            let certificate = certify(Some(deadline));
+        contenders.push(Contender::new(CERTIFIED, |budget| {
+            let certificate = certify(budget);
             certificate.map_or(Outcome::Undecided, |it| Outcome::Decided(it.verdict == Verdict::Consistent))
         }));
         let (mut rows, allowed) = take_turns(task, limit, &mut contenders)?;
         if allowed == Some(violating) {
             return Err("a triangle is a violation, and nothing else is".to_owned());
         }
-        let certificate = certify(None).ok_or("an execution has no certificate")?;
+        let certificate = certify(&memory::Budget::UNLIMITED).ok_or("an execution has no certificate")?;
         verify::verify(&certificate, &history).map_err(|refusal| refusal.to_string())?;
         rows.push(task.row("", "events", execution.len() as f64));
         Ok(rows)
