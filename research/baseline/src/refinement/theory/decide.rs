@@ -9,9 +9,9 @@ use rustc_hash::FxHashMap;
 use search::sat::Stop;
 
 use super::super::{SILENCE, reason};
-use super::{Answer, Formula, Literal};
+use super::clauses::{Answer, Clauses, Literal};
 
-impl Formula {
+impl Clauses {
     /// Asks a solver.
     pub(super) fn solve(&self, budget: &Budget) -> Answer {
         let mut solver = Solver::new(batsat::SolverOpts::default(), Stop::new(budget));
