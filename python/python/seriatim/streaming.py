@@ -89,7 +89,8 @@ def watch(
 ) -> DataFrame:
     """Follows each history of a stream with a monitor. A row for each history that has news, in the output mode `update`.
 
-    The model is one that has a monitor: `linearizable`, `sc-observed`, `ra`, `rc20`, `wsc`, `tso`, and isolation levels.
+    The model is one that has a monitor: `linearizable`, `sc-observed`, `ra`, `rc20`, `relaxed`, `wra`,
+    `wsc`, `tso`, and isolation levels.
     """
     (model,) = known_models([model])
     rows = renamed(frame)

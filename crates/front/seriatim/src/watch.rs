@@ -19,7 +19,7 @@ pub struct Wanted {
     pub model: Option<Model>,
     /// How linearizability is monitored.
     pub algorithm: OnlineAlgorithm,
-    /// How many threads there will be at most, if that is known: monitors of `ra` and `rc20` then forget more.
+    /// How many threads there will be at most, if that is known: monitors of `ra`, `rc20` and `wra` then forget more.
     pub threads: Option<u32>,
     /// How many events the monitors of `wsc` and `tso` look at together, if not 2048; how many transactions those of
     /// isolation levels keep, if not 10,000.
@@ -52,8 +52,7 @@ pub struct Watch(Which);
 #[derive(Serialize, Deserialize)]
 enum Which {
     ScObserved(ScObserved),
-    Ra(C11),
-    Rc20(C11),
+    C11(C11),
     Object(Box<Linearizable>),
     Windowed(Windowed),
     Transactions(Box<Transactions>),
@@ -70,9 +69,8 @@ impl Watch {
             None if has_calls => Model::Linearizable,
             None if object == Object::Transactions => Model::Serializable,
             None => {
-                return Err(
-                    "which model? sc-observed, ra, rc20, wsc and tso fit operations without call and return".into()
-                );
+                let known = "sc-observed, ra, rc20, relaxed, wra, wsc and tso fit operations without call and return";
+                return Err(format!("which model? {known}"));
             }
         };
         let c11 = |mut monitor: C11| {
@@ -134,12 +132,14 @@ impl Watch {
                 return Err(format!("{model} is about reads and writes, and this is a stream of a {}", object.name()));
             }
             Model::ScObserved => Which::ScObserved(ScObserved::new()),
-            Model::Ra => Which::Ra(c11(C11::ra())),
-            Model::Rc20 => Which::Rc20(c11(C11::rc20())),
+            Model::Ra => Which::C11(c11(C11::ra())),
+            Model::Rc20 => Which::C11(c11(C11::rc20())),
+            Model::Relaxed => Which::C11(c11(C11::relaxed())),
+            Model::Wra => Which::C11(c11(C11::wra())),
             Model::Wsc => Which::Windowed(windowed(Windowed::wsc())),
             Model::Tso => Which::Windowed(windowed(Windowed::tso())),
             other => {
-                let known = "sc-observed, ra, rc20, wsc, tso and linearizable have one";
+                let known = "sc-observed, ra, rc20, relaxed, wra, wsc, tso and linearizable have one";
                 return Err(format!("there is no monitor of {other}: {known}"));
             }
         };
@@ -150,8 +150,7 @@ impl Watch {
     pub const fn model(&self) -> Model {
         match self.0 {
             Which::ScObserved(_) => Model::ScObserved,
-            Which::Ra(_) => Model::Ra,
-            Which::Rc20(_) => Model::Rc20,
+            Which::C11(ref monitor) => monitor.model(),
             Which::Object(_) => Model::Linearizable,
             Which::Windowed(ref monitor) => monitor.model(),
             Which::Transactions(ref monitor) => monitor.model(),
@@ -221,14 +220,12 @@ impl Watch {
     #[inline]
     pub fn push(&mut self, event: &StreamEvent, stream: &Stream) -> Result<Progress, Violation> {
         match &mut self.0 {
-            Which::ScObserved(_) | Which::Ra(_) | Which::Rc20(_) | Which::Windowed(_)
-                if event.what != What::Instant =>
-            {
+            Which::ScObserved(_) | Which::C11(_) | Which::Windowed(_) if event.what != What::Instant => {
                 let reason = "a memory model takes each operation in one line, without call and return";
                 Ok(Progress::Refused(reason.to_owned()))
             }
             Which::ScObserved(monitor) => monitor.push(performed(event)),
-            Which::Ra(monitor) | Which::Rc20(monitor) => monitor.push(access(event)),
+            Which::C11(monitor) => monitor.push(access(event)),
             // The stream has gone past the line of the event.
             Which::Windowed(monitor) => monitor.push_line(access(event), stream.line() - 1),
             Which::Object(monitor) => push_object(monitor, event),

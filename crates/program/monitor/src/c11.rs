@@ -1,5 +1,6 @@
-//! The monitor of `ra` and `rc20`, for accesses with their values. It finds the source of each read, and tells
-//! [`Incremental`], the engine of both models.
+//! The monitor of `ra`, `rc20`, `relaxed` and `wra`, for accesses with their values. It finds the source of each read,
+//! and tells the engine of the model: [`Incremental`], or for `wra` [`weak`]. `relaxed` is `rc20` with relaxed accesses
+//! and without fences.
 //!
 //! After every event, the answer is that of the offline checker for the events so far. So a read of a value that was
 //! not written before is a violation (`thin-air read`): a write must come before its reads. If a value was written
@@ -7,7 +8,8 @@
 //! other is the source.
 //!
 //! The monitor forgets what no thread can read any more ([`Incremental::retire`]). So its memory is bounded by the
-//! number of threads times the writes since the slowest thread last read from the others. To forget, it must know all
+//! number of threads times the writes since the slowest thread last read from the others. (Under `relaxed` no thread
+//! learns of others, so nothing is forgotten if there are several.) To forget, it must know all
 //! threads. Either [`C11::set_threads`] sets their number. Or the threads that were active in the first
 //! [`FIRST_EVENTS`] events are taken to be all; if another thread comes later, the monitor gives up. The monitor also
 //! gives up when it would need more than 4 GB, or when a thread has had 2^31 events, since then some thread no longer
@@ -15,17 +17,19 @@
 //!
 //! After a violation, the event is left out. Every read from an event that was left out is also left out.
 
+mod weak;
 mod writers;
 
 use format::stream::SourceName;
 use history::execution::Kind;
 use history::{MemoryOrder, OperationId, Value};
 use memory::c11::{C11Violation as Found, Incremental, Refused, WriteId};
-use model::Evidence;
+use model::{Evidence, Model};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{Monitor, Progress, Violation};
+use weak::Weak;
 use writers::{Writer, Writers};
 
 /// How many events are taken in before anything is forgotten, if the number of threads is not set.
@@ -66,7 +70,61 @@ enum Source {
     ThinAir,
 }
 
-/// The monitor of `ra` and `rc20`. See [`crate::Monitor`].
+/// The engine of a model.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Engine {
+    /// `ra`.
+    Ra(Incremental),
+    /// `rc20`: memory orders have a meaning.
+    Rc20(Incremental),
+    /// `relaxed`: every access is relaxed, and fences mean nothing.
+    Relaxed(Incremental),
+    /// `wra`.
+    Weak(Weak),
+}
+
+impl Engine {
+    #[inline]
+    fn push(&mut self, number: u64, access: &Access, source: Option<WriteId>) -> Result<Option<WriteId>, Refused> {
+        let Access { thread, kind, location, order, .. } = *access;
+        match self {
+            Self::Relaxed(_) if kind == Kind::Fence => Ok(None),
+            Self::Weak(engine) => engine.push(number, thread, kind, location, source),
+            Self::Ra(engine) | Self::Rc20(engine) => {
+                engine.set_next(number);
+                engine.push(thread, kind, location, order, source)
+            }
+            Self::Relaxed(engine) => {
+                engine.set_next(number);
+                engine.push(thread, kind, location, MemoryOrder::Relaxed, source)
+            }
+        }
+    }
+
+    fn may_read_from(&mut self, thread: u32, kind: Kind, location: u32, order: MemoryOrder) -> Vec<Option<WriteId>> {
+        match self {
+            Self::Weak(engine) => engine.may_read_from(thread, kind, location),
+            Self::Ra(engine) | Self::Rc20(engine) => engine.may_read_from(thread, kind, location, order).collect(),
+            Self::Relaxed(engine) => engine.may_read_from(thread, kind, location, MemoryOrder::Relaxed).collect(),
+        }
+    }
+
+    fn size(&self) -> usize {
+        match self {
+            Self::Ra(engine) | Self::Rc20(engine) | Self::Relaxed(engine) => engine.size(),
+            Self::Weak(engine) => engine.size(),
+        }
+    }
+
+    fn retire(&mut self, threads: usize) -> Vec<WriteId> {
+        match self {
+            Self::Ra(engine) | Self::Rc20(engine) | Self::Relaxed(engine) => engine.retire(threads).collect(),
+            Self::Weak(engine) => engine.retire(threads),
+        }
+    }
+}
+
+/// The monitor of `ra`, `rc20`, `relaxed` and `wra`. See [`crate::Monitor`].
 ///
 /// After every event, the answer is that of the offline checker for the events so far. A write must come before its
 /// reads. A value may be written twice to a location only if reads of it name their sources, or the first write is
@@ -96,9 +154,7 @@ enum Source {
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct C11 {
-    /// Whether memory orders have a meaning: `rc20`, not `ra`.
-    orders: bool,
-    execution: Incremental,
+    execution: Engine,
     events: u64,
     initial: Value,
     initials: FxHashMap<u32, Value>,
@@ -121,17 +177,36 @@ pub struct C11 {
 impl C11 {
     /// A monitor of `ra`. All locations hold zero.
     pub fn ra() -> Self {
-        Self::new(false, Incremental::ra())
+        Self::new(Engine::Ra(Incremental::ra()))
     }
 
     /// A monitor of `rc20`. All locations hold zero.
     pub fn rc20() -> Self {
-        Self::new(true, Incremental::rc20())
+        Self::new(Engine::Rc20(Incremental::rc20()))
     }
 
-    fn new(orders: bool, execution: Incremental) -> Self {
+    /// A monitor of `relaxed`. All locations hold zero.
+    pub fn relaxed() -> Self {
+        Self::new(Engine::Relaxed(Incremental::rc20()))
+    }
+
+    /// A monitor of `wra`. All locations hold zero.
+    pub fn wra() -> Self {
+        Self::new(Engine::Weak(Weak::default()))
+    }
+
+    /// The model that it follows.
+    pub const fn model(&self) -> Model {
+        match self.execution {
+            Engine::Ra(_) => Model::Ra,
+            Engine::Rc20(_) => Model::Rc20,
+            Engine::Relaxed(_) => Model::Relaxed,
+            Engine::Weak(_) => Model::Wra,
+        }
+    }
+
+    fn new(execution: Engine) -> Self {
         Self {
-            orders,
             execution,
             events: 0,
             initial: Value::ZERO,
@@ -189,7 +264,7 @@ impl C11 {
         let initial = self.initial_value(location);
         let Self { execution, writers, .. } = self;
         let sources = execution.may_read_from(thread, kind, location, order);
-        sources.map(|source| source.map_or(initial, |write| writers.written(write).1)).collect()
+        sources.into_iter().map(|source| source.map_or(initial, |write| writers.written(write).1)).collect()
     }
 
     fn initial_value(&self, location: u32) -> Value {
@@ -328,7 +403,7 @@ impl Monitor for C11 {
 
     fn push(&mut self, access: Access) -> Result<Progress, Violation> {
         self.events += 1;
-        if self.orders && access.order == MemoryOrder::SequentiallyConsistent {
+        if matches!(self.execution, Engine::Rc20(_)) && access.order == MemoryOrder::SequentiallyConsistent {
             return Ok(Progress::Refused(Refused::Sequential.to_string()));
         }
         if access.thread >= self.active
@@ -339,7 +414,7 @@ impl Monitor for C11 {
         if let Some(reason) = &self.given_up {
             return Ok(Progress::GaveUp(reason.clone()));
         }
-        let Access { thread, kind, location, order, written, label, .. } = access;
+        let Access { kind, location, written, label, .. } = access;
         let mut source = None;
         if kind.reads() {
             source = match self.source(&access) {
@@ -353,8 +428,7 @@ impl Monitor for C11 {
                 Err(reason) => return Ok(Progress::Refused(reason.to_owned())),
             };
         }
-        self.execution.set_next(self.events - 1);
-        let write = match self.execution.push(thread, kind, location, order, source) {
+        let write = match self.execution.push(self.events - 1, &access, source) {
             Ok(write) => write,
             Err(refused) => return self.refused(&access, refused),
         };

@@ -7,7 +7,7 @@
 //! | monitor | model | events |
 //! | --- | --- | --- |
 //! | [`Linearizable`] | linearizability of queues, registers, sets, mutexes and other objects | calls and returns |
-//! | [`C11`] | `ra` and `rc20`: release/acquire, and C11 without `sc` accesses | accesses with their values |
+//! | [`C11`] | `ra`, `rc20`, `relaxed`, `wra`: C11 without `sc` accesses, and its kin | accesses with their values |
 //! | [`Windowed`] | `wsc` and `tso` over a window: sound, may miss violations | accesses with their values |
 //! | [`Transactions`] | `read-committed`, `read-atomic`, `causal`: exact; `serializable`: sound | transactions |
 //! | [`ScObserved`] | `sc-observed`: sequential consistency in an observed order | accesses as they are performed |

@@ -40,9 +40,9 @@ pub(crate) struct Monitor {
     )]
     pub(crate) algorithm: monitor::linearizable::OnlineAlgorithm,
 
-    /// How many threads there are (ra, rc20). The monitor then forgets a write as soon as none of them may read it any
-    /// more. Without this flag, threads must begin within the first million events; a thread that begins later makes
-    /// the verdict `unknown`. So do threads so far apart that the monitor would need more than 4 GB
+    /// How many threads there are (ra, rc20, wra). The monitor then forgets a write as soon as none of them may read it
+    /// any more. Without this flag, threads must begin within the first million events; a thread that begins later
+    /// makes the verdict `unknown`. So do threads so far apart that the monitor would need more than 4 GB
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) threads: Option<u32>,
 
@@ -167,9 +167,10 @@ const MONITOR_HELP: [(&str, &[[&str; 2]]); 2] = [
                  after the operation has ended.",
             ],
             [
-                "ra, rc20",
+                "ra, rc20, relaxed, wra",
                 "`[0] w.rel x 1`, `[1] r.acq x 1`: the operations of each thread come in program order, and each write \
-                 comes before the reads of its value. A read of a value that no earlier line wrote is a violation.",
+                 comes before the reads of its value. A read of a value that no earlier line wrote is a violation. \
+                 Under `relaxed` no thread learns of the others, so nothing can be forgotten.",
             ],
             [
                 "wsc, tso",

@@ -218,7 +218,7 @@ pub(super) static ROWS: [Row; 48] = [
         consistent: &[ModificationOrders],
         violation: &[ThinAir, Cycle],
         polynomial: true,
-        monitored: false,
+        monitored: true,
     },
     Row {
         model: Model::Rc20,
@@ -278,7 +278,7 @@ pub(super) static ROWS: [Row; 48] = [
         consistent: &[Interleaving, ModificationOrders, DecideAgain],
         violation: &[ThinAir, Cycle],
         polynomial: true,
-        monitored: false,
+        monitored: true,
     },
     Row {
         model: Model::Ra,

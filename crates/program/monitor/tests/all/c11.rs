@@ -1,4 +1,5 @@
-//! `ra` and `rc20` by values: after every event, the monitor says what the offline checker and the axioms say.
+//! `ra`, `rc20`, `relaxed` and `wra` by values: after every event, the monitor says what the offline checker and the
+//! axioms say.
 
 use format::stream::SourceName;
 use history::execution::Kind;
@@ -70,6 +71,16 @@ fn history(random: &mut SplitMix64) -> History {
     history
 }
 
+/// The monitors, and the models that they follow.
+fn monitors() -> [(C11, oracle::Model); 4] {
+    [
+        (C11::ra(), oracle::Model::Ra),
+        (C11::rc20(), oracle::Model::Rc20),
+        (C11::relaxed(), oracle::Model::Relaxed),
+        (C11::wra(), oracle::Model::Wra),
+    ]
+}
+
 /// The expected answer for a prefix: allowed, not allowed, or refused.
 fn expected(history: &History, model: oracle::Model) -> Option<bool> {
     match Execution::from_history(history) {
@@ -79,7 +90,7 @@ fn expected(history: &History, model: oracle::Model) -> Option<bool> {
         Ok(execution) => {
             let allowed = oracle::allowed(model, &execution);
             let mut checker = memory::c11::C11Checker::new();
-            let of = if model == oracle::Model::Ra { Model::Ra } else { Model::Rc20 };
+            let of = Model::from_name(model.name()).expect("a model of the table");
             assert_eq!(checker.allows(of, &execution), Ok(allowed));
             Some(allowed)
         }
@@ -96,7 +107,7 @@ fn after_every_event_the_answer_is_that_of_the_prefix() {
     let mut told = [0; 3];
     for _ in 0..cases(4000) {
         let history = history(&mut random);
-        for (mut monitor, model) in [(C11::ra(), oracle::Model::Ra), (C11::rc20(), oracle::Model::Rc20)] {
+        for (mut monitor, model) in monitors() {
             let forgets = random.percent(50);
             if forgets {
                 monitor.set_threads(history.processes().len() as u32);
@@ -187,7 +198,12 @@ fn run(machine: MemoryMachine, operations: u32) -> impl Iterator<Item = Access> 
 
 #[test]
 fn memory_is_bounded_by_how_far_the_threads_are_apart() {
-    for (mut monitor, machine) in [(C11::ra(), MemoryMachine::ReleaseAcquire), (C11::rc20(), MemoryMachine::Rc20)] {
+    let runs = [
+        (C11::ra(), MemoryMachine::ReleaseAcquire),
+        (C11::rc20(), MemoryMachine::Rc20),
+        (C11::wra(), MemoryMachine::ReleaseAcquire),
+    ];
+    for (mut monitor, machine) in runs {
         monitor.set_threads(8);
         let mut most = 0;
         for access in run(machine, 300_000) {
