@@ -195,7 +195,14 @@ pub(crate) fn section(about: &About, middle: &str, verdict: &str, is_claim: bool
 /// The section of an experiment that has run. `data` is what is to be said of its raw data.
 pub(crate) fn section_of(done: &Finished, data: &str) -> String {
     let about = done.experiment.about();
-    let setting = format!("Setting: {} Run by `{}`.{data}", done.experiment.setting(&done.scale), command(done));
+    let samples: u32 = done.rows.points().iter().map(|point| point.samples).sum();
+    let share = match done.scale.share {
+        _ if done.scale.is_quick => String::new(),
+        100 => format!(" {samples} samples."),
+        share => format!(" {samples} samples, {share}% of the number above."),
+    };
+    let setting = done.experiment.setting(&done.scale);
+    let setting = format!("Setting: {setting}{share} Run by `{}`.{data}", command(done));
     let mut middle = format!("{}\n\n", wrap(&setting, LINE));
     for table in done.experiment.tables(&done.rows) {
         let _ = writeln!(middle, "{}", table.markdown());

@@ -37,13 +37,15 @@ const OF_FIGURE_12: &str = "\
     others. The ENUMERATE of the paper tests whole linearizations with Z3, one after the other; ours gives a wrong \
     one up early.
 
-    The ratios are of the time of a step, on average over the steps within the limit.";
+    The ratios are of the time of a step, on average over the steps within the limit. To read the clock of the \
+    processor after each step takes longer than a step of Seriatim. So the ratios are too small.";
 
 const OF_FIGURE_13: &str = "\
     Why: the claim holds for SATURATE with removal, not without. Without removal, our SATURATE keeps the order of \
     all operations so far closed. In a profile, that is 83% of its time, and it grows with each step. The paper \
     explains its own linear curve by histories with few matches; ours have as many removals as insertions. On the \
-    paper's own histories ENUMERATE and SYMBOLIC are not slow, for the reason that Figure 12 has.";
+    paper's own histories ENUMERATE and SYMBOLIC are not slow, for the reason that Figure 12 has. The clock is in the \
+    ratios here, too.";
 
 /// One of the two figures.
 pub(super) struct Scalability {
