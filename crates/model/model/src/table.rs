@@ -208,7 +208,7 @@ impl std::fmt::Display for Model {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{Model, View};
+    use super::{Model, View, implies};
 
     #[test]
     fn names_are_unique_and_found_again() {
@@ -216,6 +216,15 @@ mod tests {
         assert_eq!(names.len(), Model::every().count());
         assert!(Model::every().all(|model| Model::from_name(model.name()) == Some(model)));
         assert!(Model::every().eq(Model::ALL.into_iter().chain(Model::OTHERS)));
+    }
+
+    /// Where a value was written twice, no source is offered that a thread by itself forbids. That is right for all
+    /// memory models, since each implies one of these two (`history::OpenExecution`).
+    #[test]
+    fn every_memory_model_implies_coherence_or_cc() {
+        for model in Model::every().filter(|model| model.row().view == View::Execution) {
+            assert!(implies(model, Model::Coherence) || implies(model, Model::Cc), "{model}");
+        }
     }
 
     /// No model implies itself through other models, and no row states an implication that follows from the others.
