@@ -5,8 +5,16 @@ use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
 
-const CRATES: [&str; 7] =
-    ["async-lock", "concurrent-queue", "crossbeam-epoch", "event-listener", "left-right", "oneshot", "parking"];
+const CRATES: [&str; 8] = [
+    "async-lock",
+    "concurrent-queue",
+    "crossbeam-epoch",
+    "event-listener",
+    "haphazard",
+    "left-right",
+    "oneshot",
+    "parking",
+];
 
 fn main() {
     let output = Command::new(env::var("CARGO").unwrap())
