@@ -13,8 +13,8 @@
 //! Processes and values are integers; initial values are 0.
 //!
 //! axe knows locations by a number, `v3` or `M[3]`, and both of these are the same location, however the number is
-//! spelled. The reader takes any other name, too. The writer keeps a name that axe reads, and gives every other location
-//! a name that is free. Comments at the end of the trace say what the locations were called.
+//! spelled. The reader takes any other name, too. The writer keeps a name that axe reads, and gives every other
+//! location a name that is free. Comments at the end of the trace say what the locations were called.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -305,8 +305,8 @@ pub(super) fn reads_sets(input: &mut Input, format: Format) -> Result<bool, Inpu
     Ok(input.look_ahead(judge)?.unwrap_or(false))
 }
 
-/// Whether a value is a set, or an array that may be an empty one, perhaps in a pair with a key. (An array with elements
-/// may be such a pair; if nobody adds anything, it is a violation of both a set and a register.)
+/// Whether a value is a set, or an empty array, perhaps in a pair with a key. (An array with elements may be such a
+/// pair; if nobody adds anything, it is a violation of both a set and a register.)
 fn begins_set(value: &[u8]) -> bool {
     let value = value.trim_ascii_start();
     let value = value.strip_prefix(b":").unwrap_or(value).trim_ascii_start();
