@@ -258,6 +258,7 @@ fn shape(setup: &MachineSetup) -> Value {
 /// The command that simulates an execution again, and checks it.
 fn again(setup: &MachineSetup, model: &str) -> String {
     let mut words = vec![format!("seriatim simulate --check --model {model} --protocol {}", setup.protocol)];
+    words.extend(setup.caches.has_filter.then(|| "--probe-filter".to_owned()));
     words.extend(setup.mistake.map(|mistake| format!("--bug {}", mistake.name())));
     for (flag, value) in shape(setup).as_object().into_iter().flatten() {
         words.push(format!("--{flag} {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned)));

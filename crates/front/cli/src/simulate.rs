@@ -34,7 +34,7 @@ pub(crate) fn run(flags: &Simulate) -> u8 {
         return refuse("simulate", "--json needs --check or --observe; --format jsonl writes histories as JSON");
     }
     if flags.shown.table {
-        let mut protocol = setup.protocol.protocol();
+        let mut protocol = setup.tables();
         if let Some(Mistake::Protocol(bug)) = setup.mistake {
             bug.apply(&mut protocol);
         }
@@ -83,6 +83,7 @@ pub(crate) fn setup(flags: &Simulated) -> Result<MachineSetup, String> {
             frames: flags.cache,
             second: flags.second_level,
             evictions: flags.evictions,
+            has_filter: flags.probe_filter,
             is_lru: flags.victims == Victims::Lru,
             network: Network { is_ordered, delay: flags.delay, capacity: flags.capacity, buffers: flags.buffers },
             ..CacheConfig::default()

@@ -30,6 +30,8 @@ pub struct CacheConfig {
     pub second: u32,
     /// Whether the block that makes room is the one that was used least recently; else it is any.
     pub is_lru: bool,
+    /// Whether a directory that would ask all caches asks only those that may have a copy.
+    pub has_filter: bool,
     /// How many of a thousand ticks evict a block of a cache that nobody asked for.
     pub evictions: u32,
     /// How messages travel.
@@ -49,6 +51,7 @@ impl Default for CacheConfig {
             frames: 4,
             second: 8,
             is_lru: false,
+            has_filter: false,
             evictions: 10,
             network: Network::default(),
             is_checked: cfg!(debug_assertions),

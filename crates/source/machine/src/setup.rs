@@ -8,7 +8,7 @@ use crate::caches::{CacheConfig, Caches, Fault, Note};
 use crate::client::{Client, ClientFault, ClientOperation, history};
 use crate::core::{CoreBug, CoreKind, Cores};
 use crate::execution::{MachineEnding, execute, execute_watched};
-use crate::protocol::{Bug, Name};
+use crate::protocol::{Bug, Name, Protocol};
 
 /// A mistake, in the protocol or in the cores.
 #[derive(Copy, Clone, Debug)]
@@ -73,6 +73,9 @@ pub enum SetupFault {
     /// With its caches.
     #[error(transparent)]
     Caches(#[from] Fault),
+    /// With its protocol.
+    #[error("{0} asks no caches that have no copy, so it has no probe filter")]
+    Filter(Name),
     /// With its cores.
     #[error("a core needs room for at least one operation")]
     Depth,
@@ -153,6 +156,9 @@ impl MachineSetup {
         if self.cores.depth == 0 {
             return Some(SetupFault::Depth);
         }
+        if self.caches.has_filter && self.protocol.filtered().is_none() {
+            return Some(SetupFault::Filter(self.protocol));
+        }
         if self.cores.idle >= 100 {
             return Some(SetupFault::Idle);
         }
@@ -160,12 +166,18 @@ impl MachineSetup {
         caches.fault().map(SetupFault::Caches).or_else(|| self.client.fault().map(SetupFault::Client))
     }
 
+    /// The protocol, without a mistake.
+    pub fn tables(&self) -> Protocol {
+        let filtered = self.protocol.filtered().filter(|_| self.caches.has_filter);
+        filtered.unwrap_or_else(|| self.protocol.protocol())
+    }
+
     /// The memory system.
     pub fn caches(&self) -> Result<Caches, SetupFault> {
         if let Some(fault) = self.fault() {
             return Err(fault);
         }
-        let mut protocol = self.protocol.protocol();
+        let mut protocol = self.tables();
         if let Some(Mistake::Protocol(bug)) = self.mistake {
             bug.apply(&mut protocol);
         }

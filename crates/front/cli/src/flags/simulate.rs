@@ -153,6 +153,10 @@ pub(crate) struct Simulated {
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub(crate) second_level: u32,
 
+    /// Let the directory of `moesi-hammer` or `moesi-amd` ask only the caches that may have a copy
+    #[arg(long)]
+    pub(crate) probe_filter: bool,
+
     /// Which block makes room
     #[arg(long, value_enum, default_value_t = Victims::Random)]
     pub(crate) victims: Victims,

@@ -30,6 +30,7 @@ fn bad_input() {
         (&["--second-level", "0"], "the second level must hold at least one block"),
         (&["--capacity", "0"], "capacity cannot be 0"),
         (&["--delay", "0"], "1 to 4096 ticks"),
+        (&["--probe-filter", "--protocol", "mi"], "mi asks no caches that have no copy"),
         (&["--writes", "60", "--rmws", "50"], "more than 100 percent"),
         (&["--depth", "0"], "room for at least one"),
         (&["--idle", "100"], "does nothing"),

@@ -430,7 +430,19 @@ impl Engine {
                 }
                 line.sharers = 0;
             }
-            TableAction::AwaitInvalidated => (line.pending, line.counting) = (line.acks.into(), true),
+            TableAction::AwaitAsked => {
+                line.heard = Heard::Nothing;
+                (line.pending, line.counting) = (line.acks.into(), true);
+            }
+            TableAction::ProbeCopies(kind) => {
+                line.acks = 0;
+                for cache in (0..caches).filter(|&cache| cache != requester && line.sharers & (1 << cache) != 0) {
+                    line.acks += 1;
+                    send(kind, cache, None, 0);
+                }
+            }
+            TableAction::ForgetCopies => line.sharers = 0,
+            TableAction::RemoveSharer => line.sharers &= !(1 << requester),
             TableAction::Forward(kind) => send(kind, line.owner, None, 0),
             TableAction::Probe(kind) => {
                 for cache in (0..caches).filter(|&cache| cache != requester) {

@@ -35,12 +35,15 @@ const fn effect(action: TableAction) -> (u8, u8) {
         | TableAction::ProfileHit
         | TableAction::TellData(_)
         | TableAction::ReplyData(_) => (0, L::DATA),
-        TableAction::Answer(_) | TableAction::AwaitInvalidated => (0, L::ACKS),
+        TableAction::Answer(_) | TableAction::AwaitAsked => (0, L::ACKS),
         TableAction::AnswerData(_) => (0, L::DATA | L::ACKS),
         TableAction::KeepData => (L::KEPT, 0),
         TableAction::AnswerKept(_) => (0, L::DATA | L::KEPT),
         TableAction::WriteBack => (L::OWNER | L::REQUESTER | L::SHARERS | L::ACKS, L::DATA),
         TableAction::Invalidate | TableAction::AddSharer => (L::ACKS, L::SHARERS),
+        TableAction::ProbeCopies(_) => (L::ACKS, L::SHARERS),
+        TableAction::ForgetCopies => (L::SHARERS, 0),
+        TableAction::RemoveSharer => (0, L::SHARERS),
         TableAction::Forward(_) => (0, L::OWNER),
         TableAction::SetOwner => (L::OWNER | L::SHARERS | L::ACKS, 0),
         TableAction::OwnerShares => (L::SHARERS | L::ACKS, L::OWNER),

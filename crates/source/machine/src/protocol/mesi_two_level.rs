@@ -14,9 +14,9 @@
 
 use super::table::State::{B, E, EI, I, II, IM, IS, M, MA, MI, MS, S, SD, SI, SM, SU, U};
 use super::table::TableAction::{
-    AddSharer, Answer, AnswerData, AwaitAcks, AwaitInvalidated, CountAck, Drop, Fill, Forward, Invalidate, LoadDone,
-    LoadHit, NoteChanged, NoteRequester, OwnerShares, ProfileHit, Reply, ReplyData, Request, SetOwner, StoreDone,
-    StoreHit, Tell, TellData, TellMemory, WriteBack, WriteMemory,
+    AddSharer, Answer, AnswerData, AwaitAcks, AwaitAsked, CountAck, Drop, Fill, Forward, Invalidate, LoadDone, LoadHit,
+    NoteChanged, NoteRequester, OwnerShares, ProfileHit, Reply, ReplyData, Request, SetOwner, StoreDone, StoreHit,
+    Tell, TellData, TellMemory, WriteBack, WriteMemory,
 };
 use super::table::TableEvent::{
     Ack, AllAcks, CopyBack, Data, DataE, FwdGetM, FwdGetS, GetM, GetS, Grant, Inv, Load, MemoryData, Put, PutClean,
@@ -70,7 +70,7 @@ const SECOND_LEVEL: &[Written] = &[
     (S, GetM, &[Invalidate, AnswerData(Data)], B),
     (S, Upgrade, &[Invalidate, Answer(Grant)], B),
     (S, PutStale, &[Answer(WbNack)], S),
-    (S, Replacement, &[NoteRequester, Invalidate, AwaitInvalidated], SI),
+    (S, Replacement, &[NoteRequester, Invalidate, AwaitAsked], SI),
     (M, GetS, &[Forward(FwdGetS), OwnerShares], MS),
     (M, GetM, &[Forward(FwdGetM)], B),
     (M, Put, &[WriteMemory, NoteChanged, Answer(WbAck)], E),

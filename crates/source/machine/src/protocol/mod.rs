@@ -82,6 +82,18 @@ impl Name {
         }
     }
 
+    /// Its tables with a probe filter, if it asks all caches without one: the directory then remembers which caches may
+    /// have a copy, and asks only these.
+    pub fn filtered(self) -> Option<Protocol> {
+        let mut protocol = self.protocol();
+        match self {
+            Self::MoesiHammer => moesi_hammer::filter(&mut protocol),
+            Self::MoesiAmd => moesi_amd::filter(&mut protocol),
+            Self::Mi | Self::MesiTwoLevel => return None,
+        }
+        Some(protocol)
+    }
+
     /// The mistakes that can be made in it.
     pub const fn bugs(self) -> &'static [Bug] {
         match self {
@@ -137,6 +149,10 @@ const COUNTED_TOO_EARLY: Bug = Bug {
     summary: "the hit is counted, and the block put back, before the store is written into it",
     apply: |it| it.cache.set(State::M, TableEvent::Store, &[TableAction::ProfileHit, TableAction::StoreHit], State::M),
 };
+
+/// A mistake in a probe filter.
+const FILTER_FORGETS: &str = "filter-forgets-copies";
+const FILTER_FORGETS_SUMMARY: &str = "a probe filter notes a reader, and forgets who had a copy before";
 
 impl fmt::Debug for Bug {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

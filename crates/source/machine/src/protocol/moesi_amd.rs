@@ -3,18 +3,21 @@
 //! The data of an owner counts more than the memory's. Who reads alone gets the block exclusively. The requester then
 //! unblocks the directory. A cache asks before it gives a block back, a changed one (Put) or one that was only read
 //! (PutClean); the data follows when the directory agrees (WbAck), or WbCancel if there is nothing to write.
+//!
+//! With a probe filter the directory asks only the caches that may have a copy.
 
 use super::table::State::{B, E, EI, I, II, IM, IS, M, MI, O, OM, PM, PS, S, SI, SM, U, W};
 use super::table::TableAction::{
-    Answer, AnswerKept, AwaitAll, CountAck, Drop, Fill, KeepData, LoadDone, LoadHit, NoteRequester, NoteShared, Probe,
-    ProfileHit, Request, StoreDone, StoreHit, Tell, TellData, WriteMemory,
+    AddSharer, Answer, AnswerKept, AwaitAll, AwaitAsked, CountAck, Drop, Fill, ForgetCopies, KeepData, LoadDone,
+    LoadHit, NoteRequester, NoteShared, Probe, ProbeCopies, ProfileHit, RemoveSharer, Request, StoreDone, StoreHit,
+    Tell, TellData, WriteMemory,
 };
 use super::table::TableEvent::{
     Ack, AllAcks, AllAcksOwned, AllAcksShared, Data, DataE, GetM, GetS, Load, OwnerData, ProbeM, ProbeS, Put, PutClean,
     Replacement, SharedAck, Store, Unblock, WbAck, WbCancel, WbData,
 };
 use super::table::{Table, Written};
-use super::{Bug, COUNTED_TOO_EARLY, Protocol};
+use super::{Bug, COUNTED_TOO_EARLY, FILTER_FORGETS, FILTER_FORGETS_SUMMARY, Protocol};
 
 const CACHE: &[Written] = &[
     (I, Load, &[Request(GetS)], IS),
@@ -95,6 +98,15 @@ pub(super) fn protocol() -> Protocol {
     }
 }
 
+/// The filter is exact: a cache tells before it gives back a block, also one that it only read.
+pub(super) fn filter(it: &mut Protocol) {
+    it.directory.set(U, GetS, &[NoteRequester, ProbeCopies(ProbeS), AwaitAsked], PS);
+    it.directory.set(U, GetM, &[NoteRequester, ProbeCopies(ProbeM), ForgetCopies, AwaitAsked], PM);
+    it.directory.set(B, Unblock, &[AddSharer], U);
+    it.directory.set(W, WbData, &[WriteMemory, RemoveSharer], U);
+    it.directory.set(W, WbCancel, &[RemoveSharer], U);
+}
+
 pub(super) const BUGS: &[Bug] = &[
     COUNTED_TOO_EARLY,
     Bug {
@@ -167,6 +179,14 @@ pub(super) const BUGS: &[Bug] = &[
             for state in [MI, EI, SI, II] {
                 it.cache.set(state, Load, &[LoadHit], state);
             }
+        },
+    },
+    Bug {
+        name: FILTER_FORGETS,
+        summary: FILTER_FORGETS_SUMMARY,
+        apply: |it| {
+            filter(it);
+            it.directory.set(U, GetS, &[NoteRequester, ProbeCopies(ProbeS), ForgetCopies, AwaitAsked], PS);
         },
     },
 ];

@@ -5,18 +5,21 @@
 //! more. When all answers are in, the requester goes on, and tells the directory who owns the block now. An owner that
 //! is read stays the owner (O). An eviction asks first (Put); the data follows when the directory agrees (WbAck), or
 //! WbCancel if another cache has meanwhile taken the block.
+//!
+//! With a probe filter the directory also knows which caches may have a copy, and asks only these.
 
 use super::table::State::{B, E, I, II, IM, IS, M, MI, N, O, OI, OM, S, SM, W};
 use super::table::TableAction::{
-    Answer, AnswerData, AwaitAll, CountAck, Drop, Fill, FillUnlessOwned, LoadDone, LoadHit, NoteOwned, NoteShared,
-    Probe, ProfileHit, Request, StoreDone, StoreHit, Tell, TellData, WriteMemory,
+    AddSharer, Answer, AnswerData, AwaitAcks, AwaitAll, CountAck, Drop, Fill, FillUnlessOwned, ForgetCopies, LoadDone,
+    LoadHit, NoteOwned, NoteShared, Probe, ProbeCopies, ProfileHit, RemoveSharer, Request, StoreDone, StoreHit, Tell,
+    TellData, WriteMemory,
 };
 use super::table::TableEvent::{
     Ack, AllAcks, AllAcksOwned, AllAcksShared, GetM, GetS, Load, MemoryData, OwnerData, ProbeM, ProbeS, Put,
     Replacement, SharedAck, Store, Unblock, UnblockE, UnblockOwned, WbAck, WbCancel, WbData, WbNack,
 };
 use super::table::{Table, Written};
-use super::{Bug, COUNTED_TOO_EARLY, Protocol};
+use super::{Bug, COUNTED_TOO_EARLY, FILTER_FORGETS, FILTER_FORGETS_SUMMARY, Protocol};
 
 const CACHE: &[Written] = &[
     (I, Load, &[Request(GetS), AwaitAll(1)], IS),
@@ -103,6 +106,31 @@ pub(super) fn protocol() -> Protocol {
     }
 }
 
+/// The directory tells the requester with the memory's data how many caches it asks. Copies that are only read are
+/// dropped without a word, so some are asked in vain.
+pub(super) fn filter(it: &mut Protocol) {
+    for (state, event, request, next) in
+        [(I, Load, GetS, IS), (I, Store, GetM, IM), (S, Store, GetM, SM), (O, Store, GetM, OM)]
+    {
+        it.cache.set(state, event, &[Request(request)], next);
+    }
+    for state in [IS, IM] {
+        it.cache.set(state, MemoryData, &[FillUnlessOwned, AwaitAcks], state);
+    }
+    for state in [SM, OM] {
+        it.cache.set(state, MemoryData, &[AwaitAcks], state);
+    }
+    for state in [O, N] {
+        it.directory.set(state, GetS, &[ProbeCopies(ProbeS), AnswerData(MemoryData)], B);
+        it.directory.set(state, GetM, &[ProbeCopies(ProbeM), ForgetCopies, AnswerData(MemoryData)], B);
+    }
+    it.directory.set(B, Unblock, &[AddSharer], O);
+    it.directory.set(B, UnblockOwned, &[AddSharer], N);
+    it.directory.set(B, UnblockE, &[AddSharer], N);
+    it.directory.set(W, WbData, &[WriteMemory, RemoveSharer], O);
+    it.directory.set(W, WbCancel, &[RemoveSharer], N);
+}
+
 pub(super) const BUGS: &[Bug] = &[
     COUNTED_TOO_EARLY,
     Bug {
@@ -184,6 +212,16 @@ pub(super) const BUGS: &[Bug] = &[
         apply: |it| {
             it.directory.set(B, UnblockOwned, &[], O);
             it.cache.set(OI, WbNack, &[], I);
+        },
+    },
+    Bug {
+        name: FILTER_FORGETS,
+        summary: FILTER_FORGETS_SUMMARY,
+        apply: |it| {
+            filter(it);
+            for state in [O, N] {
+                it.directory.set(state, GetS, &[ProbeCopies(ProbeS), ForgetCopies, AnswerData(MemoryData)], B);
+            }
         },
     },
 ];

@@ -220,12 +220,18 @@ pub enum TableAction {
     Drop,
     /// Asks all other readers to forget their copies, and counts them.
     Invalidate,
-    /// Waits for the acknowledgements of as many readers as were asked.
-    AwaitInvalidated,
+    /// Waits for the answers of as many caches as were asked.
+    AwaitAsked,
     /// Sends the owner what it shall do.
     Forward(TableEvent),
     /// Asks all caches but the requester.
     Probe(TableEvent),
+    /// Asks those caches but the requester that may have a copy, and counts them.
+    ProbeCopies(TableEvent),
+    /// No cache has a copy any more.
+    ForgetCopies,
+    /// The requester has no copy any more.
+    RemoveSharer,
     /// Notes the requester. A block that is evicted has none: its directory asks for itself.
     NoteRequester,
     /// The data that came is what the requester will get, instead of the memory's.

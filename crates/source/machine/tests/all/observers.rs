@@ -117,6 +117,20 @@ fn observers_are_the_monitor_event_for_event() {
     }
 }
 
+/// A cache that a probe filter does not ask has told the directory all it knows when it gave its block back.
+#[test]
+fn observers_behind_a_probe_filter() {
+    for protocol in [Name::MoesiHammer, Name::MoesiAmd] {
+        let mut counts = Counts::default();
+        for number in 0..cases(200) {
+            let mut setup = base(protocol, CoreKind::OutOfOrder, Some(CoreBug::LoadNotSquashed)).varied(12, number);
+            setup.caches.has_filter = true;
+            compare(&setup, &mut counts);
+        }
+        assert!(counts.violating > 0, "{counts:?}");
+    }
+}
+
 /// Which streams with a violation are found by observers.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Found {

@@ -26,6 +26,38 @@ fn no_deadlock_no_unexpected_event_and_the_invariants_hold() {
     explores(Space { buffers: 1, ..evicts }, [305, 4249, 13_946, 6136]);
 }
 
+/// The same with a probe filter.
+#[test]
+fn probe_filters() {
+    let evicts = Space { blocks: 2, frames: 1, buffers: 1, ..Space::default() };
+    let three = Space { caches: 3, ..Space::default() };
+    for (name, counts) in [(Name::MoesiHammer, [1158, 18_794, 40_007]), (Name::MoesiAmd, [489, 2777, 5102])] {
+        for (space, count) in [Space::default(), three, evicts].into_iter().zip(counts) {
+            let explored = explore(&name.filtered().unwrap(), space, 1_000_000);
+            assert_eq!((explored.states, explored.is_complete), (count, true), "{name}: {explored:?}");
+        }
+    }
+    assert!(Name::Mi.filtered().is_none() && Name::MesiTwoLevel.filtered().is_none());
+}
+
+/// A filter does what it is for: fewer messages for the same client.
+#[test]
+fn probe_filters_save_messages() {
+    for protocol in [Name::MoesiHammer, Name::MoesiAmd] {
+        let [all, some] = [false, true].map(|has_filter| {
+            let caches = CacheConfig { has_filter, ..CacheConfig::default() };
+            let setup = MachineSetup { protocol, caches, ..MachineSetup::default() };
+            let mut caches = setup.caches().unwrap();
+            assert_eq!(
+                machine::execute(&mut caches, &setup.client, &setup.cores(), &mut |_| ()),
+                MachineEnding::Finished
+            );
+            caches.counts().messages
+        });
+        assert!(some < all, "{protocol}: {some} and {all}");
+    }
+}
+
 /// Caches that have room for both blocks: half a minute, so only with `SERIATIM_CASES`. `mesi-two-level`
 /// has 1,990,309 such states, which take minutes.
 #[test]
@@ -85,6 +117,7 @@ fn simulated_runs_keep_the_invariants() {
                         frames: 8,
                         evictions: 100,
                         is_lru: seed % 2 == 1,
+                        has_filter: seed % 2 == 0 && name.filtered().is_some(),
                         network: Network { delay: 100, buffers: (seed % 3) as u32, ..Network::default() },
                         is_checked: true,
                         ..CacheConfig::default()
