@@ -246,7 +246,7 @@ fn shape(setup: &MachineSetup) -> Value {
     json!({
         "threads": client.threads, "operations": client.operations, "locations": client.locations,
         "writes": client.writes, "rmws": client.rmws, "fences": client.fences, "hot": client.hot,
-        "block": caches.block, "cache": caches.frames,
+        "sharing": caches.sharing, "block": caches.block, "cache": caches.frames,
         "second-level": caches.second, "evictions": caches.evictions,
         "network": if caches.network.is_ordered { "ordered" } else { "unordered" },
         "delay": caches.network.delay, "capacity": caches.network.capacity, "buffers": caches.network.buffers,

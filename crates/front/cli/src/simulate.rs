@@ -80,6 +80,7 @@ pub(crate) fn setup(flags: &Simulated) -> Result<MachineSetup, String> {
         cores: Cores { kind: flags.core, depth: flags.depth, idle: flags.idle, bug: None },
         caches: CacheConfig {
             block: flags.block,
+            sharing: flags.sharing,
             frames: flags.cache,
             second: flags.second_level,
             evictions: flags.evictions,

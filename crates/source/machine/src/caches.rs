@@ -18,8 +18,10 @@ use crate::system::{MemoryRequest, MemorySystem, Notice};
 /// A simulated memory system.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct CacheConfig {
-    /// How many caches; each core has one.
+    /// How many caches.
     pub caches: u32,
+    /// How many cores share a cache, at least one: two are the pairs of Gem5's AMD protocol.
+    pub sharing: u32,
     /// How many locations there are.
     pub locations: u32,
     /// How many locations a block has: a power of two.
@@ -46,6 +48,7 @@ impl Default for CacheConfig {
     fn default() -> Self {
         Self {
             caches: 4,
+            sharing: 1,
             locations: 8,
             block: 1,
             frames: 4,
@@ -67,6 +70,9 @@ pub enum Fault {
     /// No caches, or too many.
     #[error("there must be 1 to {MAX_CACHES} caches, not {0}")]
     Caches(u32),
+    /// Nobody uses a cache.
+    #[error("at least one core uses a cache")]
+    Sharing,
     /// No locations, or too many.
     #[error("there must be 1 to 16777216 locations, not {0}")]
     Locations(u32),
@@ -96,6 +102,7 @@ impl CacheConfig {
         let is_size = self.block.is_power_of_two() && self.block as usize <= MAX_WORDS;
         match self {
             _ if self.caches == 0 || self.caches as usize > MAX_CACHES => Some(Fault::Caches(self.caches)),
+            _ if self.sharing == 0 => Some(Fault::Sharing),
             _ if self.locations == 0 || self.locations > 1 << 24 => Some(Fault::Locations(self.locations)),
             _ if !is_size => Some(Fault::Block(self.block)),
             _ if self.frames == 0 => Some(Fault::Frames),
@@ -220,6 +227,7 @@ impl Caches {
         let caches = config.caches as usize;
         let residents = Residents { blocks: Vec::new(), place: vec![0; blocks], used: vec![0; blocks] };
         let engine = Engine::new(protocol, config.caches as u8, config.block, blocks, config.is_checked);
+        let engine = engine.shared_by(config.sharing);
         Ok(Self {
             config,
             protocol: protocol.clone(),
@@ -409,20 +417,21 @@ impl Caches {
 
 impl MemorySystem for Caches {
     fn issue(&mut self, core: u32, request: MemoryRequest) -> bool {
-        let (node, block) = (core as u8, request.location / self.config.block);
-        let residents = &self.residents[core as usize];
+        let node = (core / self.config.sharing) as u8;
+        let block = request.location / self.config.block;
+        let residents = &self.residents[usize::from(node)];
         if residents.blocks.len() >= self.config.frames as usize && residents.place[block as usize] == 0 {
             let victim = residents.victim(self.config.is_lru, &mut self.random);
             self.evict(node, victim);
-            if self.residents[core as usize].blocks.len() >= self.config.frames as usize {
+            if self.residents[usize::from(node)].blocks.len() >= self.config.frames as usize {
                 return false;
             }
         }
         let before = self.before(node, block);
-        let taken = self.engine.request(&self.protocol, node, request, &mut self.effects);
+        let taken = self.engine.request(&self.protocol, core, request, &mut self.effects);
         match self.unless_blocked(taken, node, block, before) {
             Taken::Done => {
-                self.residents[core as usize].used[block as usize] = self.counts.ticks;
+                self.residents[usize::from(node)].used[block as usize] = self.counts.ticks;
                 self.settle(node, block);
                 true
             }

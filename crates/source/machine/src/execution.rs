@@ -62,7 +62,12 @@ pub(crate) fn execute_watched<M: MemorySystem>(
         while let Some(notice) = system.poll() {
             match notice {
                 Notice::Done { core, tag, value } => running[core as usize].done(tag, value, &mut log),
-                Notice::Lost { core, first, count } => running[core as usize].lost(first, count),
+                Notice::Lost { core, first, count } => {
+                    // A cache may have room for more cores than there are.
+                    if let Some(core) = running.get_mut(core as usize) {
+                        core.lost(first, count);
+                    }
+                }
             }
         }
         watch(system);

@@ -76,6 +76,9 @@ pub enum SetupFault {
     /// With its protocol.
     #[error("{0} asks no caches that have no copy, so it has no probe filter")]
     Filter(Name),
+    /// With its observers.
+    #[error("observers need a cache for each core, so cores cannot share one")]
+    Observers,
     /// With its cores.
     #[error("a core needs room for at least one operation")]
     Depth,
@@ -162,8 +165,7 @@ impl MachineSetup {
         if self.cores.idle >= 100 {
             return Some(SetupFault::Idle);
         }
-        let caches = CacheConfig { caches: self.client.threads, locations: self.client.locations, ..self.caches };
-        caches.fault().map(SetupFault::Caches).or_else(|| self.client.fault().map(SetupFault::Client))
+        self.shape().fault().map(SetupFault::Caches).or_else(|| self.client.fault().map(SetupFault::Client))
     }
 
     /// The protocol, without a mistake.
@@ -182,8 +184,13 @@ impl MachineSetup {
             bug.apply(&mut protocol);
         }
         let is_checked = self.caches.is_checked && self.mistake.is_none();
-        let Client { threads, locations, seed, .. } = self.client;
-        Ok(Caches::new(&protocol, CacheConfig { caches: threads, locations, is_checked, seed, ..self.caches })?)
+        Ok(Caches::new(&protocol, CacheConfig { is_checked, seed: self.client.seed, ..self.shape() })?)
+    }
+
+    /// The caches, with as many as the client's threads need.
+    fn shape(&self) -> CacheConfig {
+        let caches = self.client.threads.div_ceil(self.caches.sharing.max(1));
+        CacheConfig { caches, locations: self.client.locations, ..self.caches }
     }
 
     /// The cores, with their mistake.
@@ -206,6 +213,9 @@ impl MachineSetup {
     /// each with its tick. Accesses that were done again count only as they were done last: the observer of a core sees
     /// which of its loads the core takes back.
     pub fn observe_timed(&self) -> Result<Vec<(u64, Seen)>, SetupFault> {
+        if self.caches.sharing > 1 {
+            return Err(SetupFault::Observers);
+        }
         let mut caches = self.caches()?;
         caches.follow_messages();
         let mut operations = Vec::new();

@@ -30,8 +30,8 @@ pub enum Notice {
         /// The value that was read, if it reads.
         value: u32,
     },
-    /// A core no longer holds these locations: their values may change from here on. A core that reads ahead must read
-    /// them again. Only cores that are out of order listen to it.
+    /// A core no longer holds these locations, or another core that shares its cache has stored there: their values may
+    /// change from here on. A core that reads ahead must read them again. Only cores that are out of order listen to it.
     Lost {
         /// The core.
         core: u32,

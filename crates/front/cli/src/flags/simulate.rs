@@ -113,7 +113,7 @@ pub(crate) struct Simulated {
     #[arg(long, value_name = "CORE", default_value = "in-order", value_parser = cores())]
     pub(crate) core: CoreKind,
 
-    /// How many threads, cores and caches
+    /// How many threads and cores
     #[arg(long, value_name = "K", default_value_t = 4)]
     pub(crate) threads: u32,
 
@@ -152,6 +152,10 @@ pub(crate) struct Simulated {
     /// How many blocks the second level of caches holds, if the protocol has one
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub(crate) second_level: u32,
+
+    /// How many cores share a cache. Two are the pairs of Gem5's AMD protocol
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) sharing: u32,
 
     /// Let the directory of `moesi-hammer` or `moesi-amd` ask only the caches that may have a copy
     #[arg(long)]

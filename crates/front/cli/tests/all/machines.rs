@@ -30,6 +30,7 @@ fn bad_input() {
         (&["--second-level", "0"], "the second level must hold at least one block"),
         (&["--capacity", "0"], "capacity cannot be 0"),
         (&["--delay", "0"], "1 to 4096 ticks"),
+        (&["--sharing", "0"], "at least one core uses a cache"),
         (&["--probe-filter", "--protocol", "mi"], "mi asks no caches that have no copy"),
         (&["--writes", "60", "--rmws", "50"], "more than 100 percent"),
         (&["--depth", "0"], "room for at least one"),
@@ -126,6 +127,8 @@ fn observers_ride_on_messages() {
         assert!(totals["needed"].as_u64() < totals["carried"].as_u64(), "{totals}");
     }
     assert_eq!(seriatim(["simulate", "--json"]).status, 2);
+    let shared = seriatim(["simulate", "--observe", "--sharing", "2"]);
+    assert!(shared.status == 2 && shared.err.contains("a cache for each core"), "{shared:?}");
 }
 
 /// A load miss is answered from what the frame held before. The values have another order, so there is no violation,

@@ -55,8 +55,8 @@ enum Heard {
 pub(crate) struct CacheLine {
     pub(crate) state: State,
     pub(crate) data: Words,
-    /// The access that waits for the transaction to end.
-    request: Option<MemoryRequest>,
+    /// The access that waits for the transaction to end, and its core.
+    request: Option<(u32, MemoryRequest)>,
     /// How many answers are still to come; if `counting`, the transaction goes on as soon as there are none.
     pending: i16,
     counting: bool,
@@ -102,6 +102,8 @@ pub(crate) struct Engine {
     caches: u8,
     words: u32,
     blocks: usize,
+    /// How many cores share a cache.
+    sharing: u32,
     /// By controller and block.
     lines: Vec<CacheLine>,
     /// If the invariants are looked at: what was stored last at each location.
@@ -114,7 +116,7 @@ pub(crate) struct Engine {
 struct Cause {
     event: TableEvent,
     message: Option<Message>,
-    request: Option<MemoryRequest>,
+    request: Option<(u32, MemoryRequest)>,
 }
 
 impl Engine {
@@ -139,7 +141,12 @@ impl Engine {
             lines.resize(lines.len() + blocks, line(State::U));
         }
         let last = checked.then(|| vec![0; blocks * words as usize]);
-        Self { caches, words, blocks, lines, last, broken: None }
+        Self { caches, words, blocks, sharing: 1, lines, last, broken: None }
+    }
+
+    /// So many cores share a cache: the cores with the lowest numbers the first cache, and so on.
+    pub(crate) fn shared_by(self, sharing: u32) -> Self {
+        Self { sharing, ..self }
     }
 
     /// How many controllers there are.
@@ -181,7 +188,7 @@ impl Engine {
         if node >= self.caches {
             into.push(line.is_changed.into());
         }
-        if let Some(request) = line.request {
+        if let Some((_, request)) = line.request {
             into.push(1 + u8::from(request.kind == Kind::Read));
         }
         if line.request.is_some() || line.counting {
@@ -238,13 +245,14 @@ impl Engine {
     pub(crate) fn request(
         &mut self,
         protocol: &Protocol,
-        core: u8,
+        core: u32,
         request: MemoryRequest,
         effects: &mut Effects,
     ) -> Taken {
         let event = if request.kind == Kind::Read { TableEvent::Load } else { TableEvent::Store };
-        let cause = Cause { event, message: None, request: Some(request) };
-        self.transition(protocol, core, request.location / self.words, &cause, effects)
+        let cause = Cause { event, message: None, request: Some((core, request)) };
+        let node = (core / self.sharing) as u8;
+        self.transition(protocol, node, request.location / self.words, &cause, effects)
     }
 
     /// A cache wants to be rid of a block.
@@ -339,6 +347,7 @@ impl Engine {
     ) {
         let (caches, words) = (self.caches, self.words);
         let (directory, memory) = (caches, caches + 1);
+        let sharers = u32::from(node) * self.sharing..(u32::from(node) + 1) * self.sharing;
         let line = self.line(node, block);
         let requester = match &cause.message {
             Some(message) => message.requester,
@@ -353,26 +362,29 @@ impl Engine {
             TableAction::Stall => {}
             TableAction::LoadHit | TableAction::LoadDone => {
                 let is_hit = action == TableAction::LoadHit;
-                if let Some(request) = if is_hit { cause.request } else { line.request.take() } {
+                if let Some((core, request)) = if is_hit { cause.request } else { line.request.take() } {
                     let from = if is_hit { *work } else { line.data };
                     let value = from[(request.location % words) as usize];
-                    effects.notices.push(Notice::Done { core: node.into(), tag: request.tag, value });
+                    effects.notices.push(Notice::Done { core, tag: request.tag, value });
                     self.check_load(node, request, value);
                 }
             }
             TableAction::StoreHit | TableAction::StoreDone => {
                 let is_hit = action == TableAction::StoreHit;
-                if let Some(request) = if is_hit { cause.request } else { line.request.take() } {
+                if let Some((core, request)) = if is_hit { cause.request } else { line.request.take() } {
                     let into = if is_hit { work } else { &mut line.data };
                     let word = &mut into[(request.location % words) as usize];
                     let value = std::mem::replace(word, request.value);
-                    effects.notices.push(Notice::Done { core: node.into(), tag: request.tag, value });
+                    effects.notices.push(Notice::Done { core, tag: request.tag, value });
                     if request.kind.reads() {
                         self.check_load(node, request, value);
                     }
                     if let Some(last) = &mut self.last {
                         last[request.location as usize] = request.value;
                     }
+                    // The others that share the cache may have loaded ahead.
+                    let lost = |core| Notice::Lost { core, first: block * words, count: words };
+                    effects.notices.extend(sharers.filter(|&other| other != core).map(lost));
                 }
             }
             TableAction::ProfileHit => {
@@ -420,7 +432,7 @@ impl Engine {
             }
             TableAction::NoteChanged => line.is_changed = true,
             TableAction::Drop => {
-                effects.notices.push(Notice::Lost { core: node.into(), first: block * words, count: words });
+                effects.notices.extend(sharers.map(|core| Notice::Lost { core, first: block * words, count: words }));
             }
             TableAction::Invalidate => {
                 line.acks = 0;

@@ -259,8 +259,9 @@ impl Search<'_> {
                 }
                 for kind in [Kind::Read, Kind::Write] {
                     let request = MemoryRequest { tag: 0, kind, location, value: point.stores + 1 };
-                    let ask =
-                        |engine: &mut Engine, effects: &mut Effects| engine.request(protocol, core, request, effects);
+                    let ask = |engine: &mut Engine, effects: &mut Effects| {
+                        engine.request(protocol, core.into(), request, effects)
+                    };
                     let Some(mut next) = self.step(point, messages.clone(), ask)? else { continue };
                     if next.engine.requests(core) <= 1 {
                         next.stores += u32::from(kind == Kind::Write);

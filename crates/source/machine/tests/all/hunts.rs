@@ -66,6 +66,19 @@ fn nothing_is_found_without_a_mistake() {
     }
 }
 
+/// Nor where two cores share a cache: a store of the one takes loads of the other back that were done ahead.
+#[test]
+fn nothing_is_found_where_cores_share_caches() {
+    for protocol in Name::ALL {
+        for kind in CoreKind::ALL {
+            let mut setup = base(protocol, kind, None);
+            setup.caches.sharing = 2;
+            let (hunted, _, stuck) = hunt(&setup, promised(kind), cases(48));
+            assert_eq!((hunted.found, stuck), (None, 0), "{protocol}, {}", kind.name());
+        }
+    }
+}
+
 /// Store buffers are seen: they break `sc`, and `pso` breaks `tso`.
 #[test]
 fn cores_do_not_promise_too_much() {

@@ -117,6 +117,7 @@ fn simulated_runs_keep_the_invariants() {
                         frames: 8,
                         evictions: 100,
                         is_lru: seed % 2 == 1,
+                        sharing: 1 + u32::from(seed % 5 == 0),
                         has_filter: seed % 2 == 0 && name.filtered().is_some(),
                         network: Network { delay: 100, buffers: (seed % 3) as u32, ..Network::default() },
                         is_checked: true,
