@@ -95,8 +95,13 @@ impl Format {
             Self::Bincode => &["bincode"],
             Self::Parquet => &["parquet"],
             Self::Arrow => &["arrow", "arrows", "feather"],
-            Self::Plume | Self::Awdit | Self::Dbcop | Self::Cobra | Self::CobraTimed => &[],
-            Self::Porcupine | Self::Tipocket => &[],
+            Self::Plume
+            | Self::Awdit
+            | Self::Dbcop
+            | Self::Cobra
+            | Self::CobraTimed
+            | Self::Porcupine
+            | Self::Tipocket => &[],
         }
     }
 

@@ -87,10 +87,8 @@ fn row(flag: &Arg) -> String {
     help.push('.');
     let defaults: Vec<String> =
         flag.get_default_values().iter().map(|value| format!("`{}`", value.to_string_lossy())).collect();
-    let default = match takes && !defaults.is_empty() {
-        true => format!(" Default: {}.", defaults.join(", ")),
-        false => String::new(),
-    };
+    let default =
+        if takes && !defaults.is_empty() { format!(" Default: {}.", defaults.join(", ")) } else { String::new() };
     format!("| {} | {help}{}{default} |\n", names.join(", "), values(flag))
 }
 

@@ -144,7 +144,9 @@ fn programs() {
     let mut lines = json(&seriatim(["explore", "--json", "--witness", witnesses, test]).out);
     lines.extend(json(&seriatim(["explore", "--json", "--mode", "random", "--runs", "20", test]).out));
     lines.extend(json(&seriatim(["explore", "--json", endless]).out));
-    lines.iter_mut().for_each(|line| _ = line.as_object_mut().unwrap().remove("spurious"));
+    for line in &mut lines {
+        line.as_object_mut().unwrap().remove("spurious");
+    }
     let mut table = explore[0].clone();
     assert_eq!(table.remove("spurious"), Some(true));
     holds("explore", &table, &lines);
