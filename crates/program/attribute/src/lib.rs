@@ -15,7 +15,7 @@ enum Value {
 }
 
 /// The arguments: the fields of a `Trial`.
-const ARGUMENTS: [(&str, Value); 12] = [
+const ARGUMENTS: [(&str, Value); 13] = [
     ("model", Value::Plain),
     ("mode", Value::Plain),
     ("seeds", Value::Plain),
@@ -25,6 +25,7 @@ const ARGUMENTS: [(&str, Value); 12] = [
     ("max_executions", Value::Optional),
     ("max_spins", Value::Plain),
     ("spurious_failures", Value::Plain),
+    ("symmetry", Value::Plain),
     ("leaks", Value::Plain),
     ("seconds", Value::Optional),
     ("replay", Value::Optional),

@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::machine::Machine;
@@ -27,8 +28,13 @@ fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 /// Explores a program in a child.
-pub(crate) fn explore(program: &Compiled, options: &Setup) -> Result<ProgramVerdict, NotExplored> {
+pub(crate) fn explore(
+    program: &Compiled,
+    options: &Setup,
+    listener: &mut dyn FnMut(u64, Option<u64>),
+) -> Result<ProgramVerdict, NotExplored> {
     let (from, to) = pipe().map_err(NotExplored::Child)?;
+    let board = Board::new().map_err(NotExplored::Child)?;
     // SAFETY: the child goes on alone, in this function, and ends in it.
     let child = unsafe { libc::fork() };
     if child < 0 {
@@ -36,10 +42,14 @@ pub(crate) fn explore(program: &Compiled, options: &Setup) -> Result<ProgramVerd
     }
     if child == 0 {
         drop(from);
-        be_child(program, options, File::from(to));
+        be_child(program, options, &board, File::from(to));
     }
     drop(to);
-    let text = listen(File::from(from), options.timeout + GRACE);
+    let mut tell = || {
+        let estimate = board.estimate().load(Ordering::Relaxed);
+        listener(board.visited().load(Ordering::Relaxed), (estimate > 0).then_some(estimate));
+    };
+    let text = listen(File::from(from), options.timeout + GRACE, &mut tell);
     let mut status = 0;
     // SAFETY: the child is ours, and is waited for once.
     unsafe {
@@ -68,13 +78,53 @@ pub(crate) fn explore(program: &Compiled, options: &Setup) -> Result<ProgramVerd
     }
 }
 
+/// What the child tells while it explores: two numbers in memory that both have.
+pub(crate) struct Board(*mut AtomicU64);
+
+impl Board {
+    fn new() -> io::Result<Self> {
+        // SAFETY: this is new memory, which nobody else has.
+        let memory = unsafe {
+            let (rights, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
+            libc::mmap(std::ptr::null_mut(), 2 * size_of::<AtomicU64>(), rights, kind, -1, 0)
+        };
+        if memory == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Self(memory.cast())) }
+    }
+
+    /// How many executions were visited.
+    pub(crate) fn visited(&self) -> &AtomicU64 {
+        // SAFETY: the memory holds two numbers, and is there as long as this is.
+        unsafe { &*self.0 }
+    }
+
+    /// About how many there are; 0 if that is not known.
+    pub(crate) fn estimate(&self) -> &AtomicU64 {
+        // SAFETY: as above.
+        unsafe { &*self.0.add(1) }
+    }
+}
+
+impl Drop for Board {
+    fn drop(&mut self) {
+        // SAFETY: it was made with this size, and nobody uses it any more.
+        unsafe {
+            libc::munmap(self.0.cast(), 2 * size_of::<AtomicU64>());
+        }
+    }
+}
+
+/// So often it is told how far the child is.
+const TELL_EVERY: Duration = Duration::from_millis(250);
+
 /// All that comes from the child. An error if that takes too long.
-fn listen(mut pipe: File, most: Duration) -> io::Result<Vec<u8>> {
+fn listen(mut pipe: File, most: Duration, tell: &mut dyn FnMut()) -> io::Result<Vec<u8>> {
     let end = Instant::now() + most;
     let mut all = Vec::new();
     let mut part = vec![0; 1 << 16];
     loop {
         let left = end.saturating_duration_since(Instant::now());
+        let is_last = left <= TELL_EVERY;
+        let left = left.min(TELL_EVERY);
         let mut poll = libc::pollfd { fd: pipe.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         // SAFETY: there is one entry.
         let ready = unsafe { libc::poll(&raw mut poll, 1, left.as_millis().try_into().unwrap_or(i32::MAX)) };
@@ -86,7 +136,11 @@ fn listen(mut pipe: File, most: Duration) -> io::Result<Vec<u8>> {
             return Err(error);
         }
         if ready == 0 {
-            return Err(io::ErrorKind::TimedOut.into());
+            if is_last {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            tell();
+            continue;
         }
         match pipe.read(&mut part)? {
             0 => return Ok(all),
@@ -96,12 +150,12 @@ fn listen(mut pipe: File, most: Duration) -> io::Result<Vec<u8>> {
 }
 
 /// What the child does. It does not return.
-fn be_child(program: &Compiled, options: &Setup, mut to: File) -> ! {
+fn be_child(program: &Compiled, options: &Setup, board: &Board, mut to: File) -> ! {
     isolate();
     let work = || {
         let file = program.program();
         let machine = Machine::load(&program.shim(), &program.all(), &file, options)?;
-        Ok(Search::new(machine, options, &file).run())
+        Ok(Search::new(machine, options, &file, board).run())
     };
     let answer: Result<ProgramVerdict, String> = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err("the exploration of the program has failed: this is a fault of seriatim".to_owned()));

@@ -12,7 +12,7 @@ use crate::{NotExplored, shim};
 /// What every file is compiled with, before the flags of the user.
 pub const COMPILE_FLAGS: [&str; 11] = [
     "-fsanitize=thread",
-    "-g",
+    "-gdwarf-4",
     "-O0",
     "-fPIC",
     "-fno-semantic-interposition",

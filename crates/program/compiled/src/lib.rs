@@ -74,6 +74,8 @@ pub enum Selection {
     },
     /// The one that the token of a finding tells.
     Replay(String),
+    /// None: so many random walks tell about how many there are.
+    Estimate(u64),
 }
 
 /// How to explore a program.
@@ -102,6 +104,9 @@ pub struct Setup {
     pub spurious: u32,
     /// How often the time of a wait may run out, counted in the same way.
     pub timeouts: u32,
+    /// Whether executions are left out that differ alone in the names of threads that one thread has started right
+    /// after each other, with one function and one argument. Nothing else may tell these threads apart.
+    pub symmetry: bool,
     /// The arguments of the program, without its name.
     pub arguments: Vec<String>,
 }
@@ -121,6 +126,7 @@ impl Setup {
             leaks: false,
             spurious: 1,
             timeouts: 1,
+            symmetry: false,
             arguments: Vec::new(),
         }
     }
@@ -200,6 +206,8 @@ pub struct ProgramVerdict {
     pub refused: Option<String>,
     /// Why not every execution was visited.
     pub reason: Option<String>,
+    /// About how many executions there are, if not every one was visited: the complete ones, and all.
+    pub estimate: Option<(u64, u64)>,
 }
 
 /// A program cannot be explored.
@@ -244,11 +252,21 @@ pub enum NotExplored {
 
 /// Explores a program.
 pub fn explore(program: &Compiled, options: &Setup) -> Result<ProgramVerdict, NotExplored> {
+    explore_watched(program, options, &mut |_, _| {})
+}
+
+/// The same. Some times in a second a listener is told how many executions were visited, and about how many there are
+/// as soon as that is known.
+pub fn explore_watched(
+    program: &Compiled,
+    options: &Setup,
+    listener: &mut dyn FnMut(u64, Option<u64>),
+) -> Result<ProgramVerdict, NotExplored> {
     #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
-    return child::explore(program, options);
+    return child::explore(program, options, listener);
     #[cfg(not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")))]
     {
-        let _ = (program, options);
+        let _ = (program, options, listener);
         Err(NotExplored::Platform)
     }
 }

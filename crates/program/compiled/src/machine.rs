@@ -60,6 +60,8 @@ pub(crate) struct Real {
     pub(crate) main: usize,
     pub(crate) exception_state: Option<usize>,
     pub(crate) exception_type: Option<usize>,
+    /// Where libstdc++ keeps what `std::call_once` calls, for the thread that runs.
+    pub(crate) once_state: Vec<usize>,
     pub(crate) free: usize,
     /// By number of a hook: the function of its name.
     pub(crate) functions: Vec<usize>,
@@ -76,6 +78,9 @@ pub(crate) struct Machine {
     pub(crate) places: Places,
     pub(crate) threads: Vec<Thread>,
     numbers: Numbers,
+    /// By thread: its kind, if threads of the same code are taken to be alike.
+    pub(crate) kinds: FxHashMap<u32, u32>,
+    pub(crate) symmetry: bool,
     /// The thread whose storage is in place.
     active: u32,
     pub(crate) replayed: usize,
@@ -132,6 +137,8 @@ impl Machine {
             places: Places::default(),
             threads: vec![Thread::new()],
             numbers: Numbers::default(),
+            kinds: FxHashMap::default(),
+            symmetry: options.symmetry,
             active: 0,
             replayed: 0,
             is_stale: true,
@@ -190,7 +197,9 @@ impl Machine {
         self.real.main = library.symbol("main").ok_or("the program has no function main")?;
         self.real.exception_state = library.symbol("__cxa_get_globals");
         self.real.exception_type = library.symbol("__cxa_current_exception_type");
-        self.space.keep(module);
+        let once_state = ["_ZSt15__once_callable", "_ZSt11__once_call"].map(|name| library.symbol(name));
+        self.real.once_state = once_state.into_iter().flatten().collect();
+        self.space.keep(module, &self.real.once_state);
         self.is_loading = false;
         if let Some(single) = process.symbol("__libc_single_threaded") {
             // libstdc++ counts references without atomics if there is one thread alone.
@@ -290,6 +299,9 @@ impl Machine {
         if let Some(state) = state {
             before.exceptions = [0, 8].map(|at| space::number(state + at, 8) as u64);
         }
+        for (word, &at) in before.once.iter_mut().zip(&self.real.once_state) {
+            *word = space::number(at, 8) as u64;
+        }
         let now = &self.threads[thread as usize];
         space::put(local.start, &now.local);
         space::set_error_number(now.error_number);
@@ -297,6 +309,9 @@ impl Machine {
             for (at, word) in [0, 8].into_iter().zip(now.exceptions) {
                 space::put_number(state + at, 8, word as i64);
             }
+        }
+        for (&word, &at) in now.once.iter().zip(&self.real.once_state) {
+            space::put_number(at, 8, word as i64);
         }
         self.active = thread;
     }

@@ -161,6 +161,10 @@ impl Program for Explored<'_> {
         true
     }
 
+    fn kind(&mut self, thread: u32) -> Option<u32> {
+        self.0.kinds.get(&thread).copied().filter(|_| self.0.symmetry)
+    }
+
     fn wake(&mut self, thread: u32, graph: &Graph) {
         self.0.follow_graph(graph, graph.size());
         if let Some(of) = self.0.threads.get_mut(thread as usize)

@@ -3,12 +3,14 @@
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 use explore::{
     Chance, Counts, Exploration, ExplorationEnding, Graph, Model, RandomStrategy, Sampler, Taken, Trace, TraceWords,
     read_token,
 };
 
+use crate::child::Board;
 use crate::elf::Variables;
 use crate::finding::DefectKind;
 use crate::lines::{Line, lines};
@@ -34,10 +36,18 @@ struct Outcome {
     is_complete: bool,
     seed: Option<u64>,
     reason: Option<String>,
+    estimate: Option<(u64, u64)>,
 }
+
+/// After so many executions it is estimated how many there are, from so many walks.
+const ESTIMATE_AFTER: u64 = 4096;
+const WALKS: u64 = 512;
+/// If the time is up before, from so many.
+const LATE_WALKS: u64 = 64;
 
 /// A program that is searched.
 pub(crate) struct Search<'a> {
+    board: &'a Board,
     machine: Machine,
     options: &'a Setup,
     program: &'a Path,
@@ -55,6 +65,16 @@ fn mark(site: usize) -> String {
 }
 
 impl Machine {
+    /// About how many executions there are, the complete ones and all, from so many random walks. Where the machine
+    /// stands is lost.
+    fn estimate(&mut self, model: Model, walks: u64) -> (u64, u64) {
+        self.is_stale = true;
+        let goes_on = |explored: &mut Explored<'_>| !explored.0.places.is_outdated && explored.0.refusal.is_none();
+        let estimate = Exploration::new(Explored(self), model).estimate(walks, goes_on);
+        self.is_stale = true;
+        (estimate.executions, estimate.all)
+    }
+
     /// What is wrong with the execution that the exploration has come to.
     fn judge(&mut self, graph: &Graph, ending: ExplorationEnding, leaks: bool) -> Option<Finding> {
         if self.finding.is_some() || self.is_over() {
@@ -153,8 +173,8 @@ impl Machine {
 }
 
 impl<'a> Search<'a> {
-    pub(crate) fn new(machine: Machine, options: &'a Setup, program: &'a Path) -> Self {
-        Self { machine, options, program }
+    pub(crate) fn new(machine: Machine, options: &'a Setup, program: &'a Path, board: &'a Board) -> Self {
+        Self { board, machine, options, program }
     }
 
     /// Searches the program.
@@ -165,6 +185,7 @@ impl<'a> Search<'a> {
             Selection::Exhaustive => self.exhaust(model, &variables),
             Selection::Random { strategy, seeds } => self.sample(model, strategy, seeds, &variables),
             Selection::Replay(token) => self.replay(&token, &variables),
+            Selection::Estimate(walks) => self.estimate(model, walks),
         };
         if let Some(mut found) = outcome.found.take() {
             // A fault may have left libc in the middle of something.
@@ -185,6 +206,7 @@ impl<'a> Search<'a> {
             let mut outcome = Outcome::default();
             let (mut visited, mut is_again) = (0, false);
             let most = self.options.max_executions;
+            let board = self.board;
             let mut exploration = Exploration::new(Explored(&mut self.machine), model);
             let (mut exits, mut deadlocks) = (0, 0);
             let end = exploration.run(|run| {
@@ -197,6 +219,13 @@ impl<'a> Search<'a> {
                     return ControlFlow::Break(());
                 }
                 is_again = machine.places.is_outdated;
+                board.visited().store(visited, Ordering::Relaxed);
+                if visited == ESTIMATE_AFTER && !is_again && machine.refusal.is_none() {
+                    let estimate = machine.estimate(model, WALKS);
+                    board.estimate().store(estimate.1, Ordering::Relaxed);
+                    outcome.estimate = Some(estimate);
+                    is_again = machine.places.is_outdated;
+                }
                 if ending == ExplorationEnding::Deadlock {
                     exits += u64::from(machine.has_exited);
                     deadlocks += 1;
@@ -227,7 +256,26 @@ impl<'a> Search<'a> {
             outcome.counts.executions += exits;
             outcome.counts.blocked -= exits;
             outcome.is_complete = end.is_continue();
+            if outcome.is_complete || outcome.found.is_some() {
+                outcome.estimate = None;
+            } else if self.machine.refusal.is_none() && outcome.estimate.is_none() {
+                outcome.estimate = Some(self.machine.estimate(model, LATE_WALKS));
+            }
             return outcome;
+        }
+    }
+
+    /// None of the executions: about how many there are.
+    fn estimate(&mut self, model: Model, walks: u64) -> Outcome {
+        self.machine.prunes = true;
+        loop {
+            self.machine.begin();
+            let estimate = self.machine.estimate(model, walks);
+            if self.machine.places.is_outdated && self.machine.refusal.is_none() && !self.machine.is_late() {
+                continue;
+            }
+            let reason = Some("none was visited".to_owned());
+            return Outcome { estimate: Some(estimate), reason, ..Outcome::default() };
         }
     }
 
@@ -402,6 +450,7 @@ impl<'a> Search<'a> {
             seed: outcome.seed,
             refused,
             reason: hung.or(outcome.reason),
+            estimate: outcome.estimate,
             finding: outcome.found.map(|Found { finding, stacks, .. }| crate::Defect {
                 kind: finding.kind,
                 places: finding.places.iter().zip(&stacks).map(place).collect(),

@@ -70,7 +70,7 @@ pub(crate) enum Wrong {
 #[derive(Debug)]
 pub(crate) struct Space {
     stack_size: usize,
-    arena_size: usize,
+    pub(crate) arena_size: usize,
     /// The stacks and the arenas of two threads that follow each other are two to the power of this apart.
     stack_bits: u32,
     arena_bits: u32,
@@ -78,6 +78,8 @@ pub(crate) struct Space {
     stacks: Vec<bool>,
     arenas: Vec<Arena>,
     pub(crate) module: Module,
+    /// Words of libraries of which each thread has its own.
+    own_words: Vec<usize>,
     /// What the program was when it had been loaded: statics, thread-local storage, and the arena of the first thread.
     statics: Vec<(usize, Vec<u8>)>,
     local: Vec<u8>,
@@ -171,6 +173,7 @@ impl Space {
             stacks: Vec::new(),
             arenas: Vec::new(),
             module: Module::default(),
+            own_words: Vec::new(),
             statics: Vec::new(),
             local: Vec::new(),
             arena: Vec::new(),
@@ -204,7 +207,8 @@ impl Space {
     }
 
     /// The program has been loaded: this is how each execution finds it.
-    pub(crate) fn keep(&mut self, module: Module) {
+    pub(crate) fn keep(&mut self, module: Module, own_words: &[usize]) {
+        self.own_words = own_words.to_vec();
         self.statics = module.writable.iter().map(|range| (range.start, bytes(range.start, range.len()))).collect();
         self.local = bytes(module.local.start, module.local.len());
         self.module = module;
@@ -287,7 +291,7 @@ impl Space {
         if arena < self.max_threads {
             return Region::Heap(arena as u32);
         }
-        if self.module.local.contains(&address) {
+        if self.module.local.contains(&address) || self.own_words.iter().any(|&word| address.wrapping_sub(word) < 8) {
             return Region::Local;
         }
         if self.module.writable.iter().any(|range| range.contains(&address)) { Region::Static } else { Region::Other }

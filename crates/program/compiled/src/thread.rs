@@ -168,6 +168,8 @@ pub(crate) struct Thread {
     pub(crate) counted: u32,
     /// The marked locations that it writes in a plain way before its next hook.
     pub(crate) pending: Vec<u32>,
+    /// The last thread that it has started: the function and argument, the kind, and the step.
+    pub(crate) last_started: Option<(u64, u64, u32, usize)>,
     /// How many threads, tokens and times it has asked for.
     pub(crate) spawned: u32,
     pub(crate) tokens: u32,
@@ -194,6 +196,7 @@ pub(crate) struct Thread {
     pub(crate) local: Vec<u8>,
     pub(crate) error_number: i32,
     pub(crate) exceptions: [u64; 2],
+    pub(crate) once: [u64; 2],
     /// The reads since its last effect, and what the last of them may show.
     pub(crate) looks: Vec<Look>,
     pub(crate) is_round: bool,
@@ -220,6 +223,7 @@ impl Thread {
             callers: Vec::new(),
             counted: 0,
             pending: Vec::new(),
+            last_started: None,
             spawned: 0,
             tokens: 0,
             ticks: 0,
@@ -238,6 +242,7 @@ impl Thread {
             local: Vec::new(),
             error_number: 0,
             exceptions: [0; 2],
+            once: [0; 2],
             looks: Vec::new(),
             is_round: false,
             useless: None,
@@ -257,6 +262,7 @@ impl Thread {
         self.callers.clear();
         self.counted = 0;
         self.pending.clear();
+        self.last_started = None;
         (self.spawned, self.tokens, self.ticks) = (0, 0, 0);
         (self.passes, self.enters, self.is_again) = (None, None, false);
         self.returns.clear();
@@ -267,7 +273,7 @@ impl Thread {
         self.read_held.clear();
         self.part += 1;
         self.error_number = 0;
-        self.exceptions = [0; 2];
+        (self.exceptions, self.once) = ([0; 2], [0; 2]);
         self.forget_looks();
         self.useless = None;
     }

@@ -79,7 +79,7 @@ mod trace;
 pub use accesses::DataAccess;
 pub use chance::Chance;
 pub use execution::Execution;
-pub use exploration::{Counts, Exploration, ExplorationEnding, Run};
+pub use exploration::{Counts, Estimate, Exploration, ExplorationEnding, Run};
 pub use graph::{Graph, Source};
 pub use model::Model;
 pub use native::{

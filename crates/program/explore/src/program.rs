@@ -351,4 +351,13 @@ pub trait Program {
     fn asks_for_liveness(&self) -> bool {
         false
     }
+
+    /// The kind of a thread that is about to take its first step. Threads of one kind are alike: whatever an execution
+    /// is, there is another one in which they have changed their names, and nobody minds. They begin one right after
+    /// the other, they take the same steps when they have read the same, and no thread uses their numbers, but to join
+    /// all of them, one right after the other. Of executions that differ in their names alone, not all are visited, and
+    /// at least one is. Threads without a kind are like no other.
+    fn kind(&mut self, _thread: u32) -> Option<u32> {
+        None
+    }
 }

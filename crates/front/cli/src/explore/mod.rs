@@ -2,6 +2,7 @@
 
 mod compare;
 mod program;
+mod watch;
 mod witness;
 
 use std::fmt::Write as _;
@@ -9,17 +10,18 @@ use std::io::{self, Read, Write as _};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use explore::litmus::{Architecture, Limits, Quantifier, Report, Test};
-use explore::{Model, RandomStrategy};
+use explore::litmus::{Architecture, Limits, LitmusMisfit, Quantifier, Report, Test};
+use explore::{Counts, Estimate, Model, RandomStrategy};
 use history::visible;
 use serde_json::{Map, Value, json};
 
 use crate::fault::Fault;
-use crate::flags::{Explore, Mode, Sampling};
+use crate::flags::{Explore, Mode, Sampling, Symmetry};
 use crate::output::{self, Palette};
 use crate::{BAD, json};
+use watch::Watch;
 
 /// The exit status if some condition does not hold.
 const FALSE: u8 = 1;
@@ -28,6 +30,12 @@ const INCOMPLETE: u8 = 3;
 
 /// A test is a few lines. A file larger than this is none.
 const MAX_SIZE: u64 = 1 << 24;
+
+/// About how many executions there are is told from so many random walks, or as many as end within this time.
+const WALKS: u64 = 4096;
+const ESTIMATE: Duration = Duration::from_secs(2);
+/// How long executions are visited to know how long one takes.
+const TRIAL: Duration = Duration::from_secs(1);
 
 /// How many steps a thread of a litmus test may have.
 const MAX_STEPS: u32 = 100;
@@ -81,9 +89,19 @@ fn run_tests(flags: &Explore, files: &[PathBuf]) -> u8 {
                     witnesses,
                     spurious_failures: flags.spurious,
                     liveness: flags.liveness,
+                    symmetry: flags.symmetry != Symmetry::Never,
                 };
+                if flags.estimate {
+                    let told = estimated(&file, &test, model, limits);
+                    let told = told.map_err(|misfit| Some(Fault::of_file(Arc::clone(&file), misfit.to_string())))?;
+                    print(&mut out, &if flags.json { json::line(&told.1) } else { told.0 })?;
+                    continue;
+                }
+                // The time for this is its own: that of the exploration may be up.
+                let own = || Limits { deadline: Instant::now().checked_add(ESTIMATE), ..limits };
+                let all = || test.estimate(model, own(), WALKS).ok();
                 let report = match flags.mode {
-                    Mode::Exhaustive => test.explore(model, limits),
+                    Mode::Exhaustive => Watch::on_terminal().during(all, |it| test.explore_watched(model, limits, it)),
                     Mode::Random => {
                         let seeds = flags.seed..flags.seed.saturating_add(flags.runs);
                         test.sample(model, limits, strategy(flags), seeds)
@@ -113,15 +131,18 @@ fn run_tests(flags: &Explore, files: &[PathBuf]) -> u8 {
                 is_false |= report.is_certain() && !report.is_ok() || never_ends;
                 is_incomplete |= !report.is_certain() && !never_ends;
                 let micros = start.elapsed().as_micros();
+                // What is not complete for other reasons than time was visited all the same.
+                let is_cut = flags.mode == Mode::Exhaustive && !report.is_complete && report.counts.bounded == 0;
+                let estimate = if is_cut { all() } else { None };
                 let written = flags.witness.as_deref().map(|folder| written(folder, &test, model, &report)).transpose();
                 let written = written.map_err(|error| {
                     let folder = flags.witness.as_deref().unwrap_or(Path::new("")).display().to_string();
                     Some(Fault::of_file(folder.into(), format!("a witness cannot be written: {error}")))
                 })?;
                 let text = if flags.json {
-                    line(flags, &file, &test, model, &report, micros, written.as_deref())
+                    line(flags, &file, &test, model, &report, micros, estimate, written.as_deref())
                 } else {
-                    shown(flags, &test, model, &report)
+                    shown(flags, &test, model, &report, estimate)
                 };
                 print(&mut out, &text)?;
             }
@@ -213,7 +234,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// The report in herd's form.
-fn shown(flags: &Explore, test: &Test, model: Model, report: &Report) -> String {
+fn shown(flags: &Explore, test: &Test, model: Model, report: &Report, estimate: Option<Estimate>) -> String {
     let (name, quantifier) = (visible(test.name()), test.quantifier());
     let mut text = format!("Test {name} {}\nStates {}\n", quantifier.kind(), report.outcomes.len());
     for outcome in &report.outcomes {
@@ -274,11 +295,56 @@ fn shown(flags: &Explore, test: &Test, model: Model, report: &Report) -> String 
             most => writeln!(text, "Weak {name} compare-exchanges fail without a reason at most {most} at each place"),
         };
     }
+    for threads in &report.alike {
+        let threads: Vec<String> = threads.iter().map(|thread| format!("P{thread}")).collect();
+        let _ = writeln!(text, "Symmetry {name} {} have the same code, and change their names", threads.join(" "));
+    }
+    if let Some(estimate) = estimate {
+        let _ = writeln!(text, "Covered {name} {}", estimate.covered(visited(counts)));
+    }
     text.push('\n');
     text
 }
 
+/// How many executions were visited, of whatever kind.
+fn visited(counts: Counts) -> u64 {
+    counts.executions + counts.blocked + counts.failed + counts.bounded
+}
+
+/// The same limits, with no more than this time from now on.
+fn soon(limits: Limits, time: Duration) -> Limits {
+    let soon = Instant::now().checked_add(time);
+    Limits { deadline: limits.deadline.map_or(soon, |deadline| soon.map(|soon| soon.min(deadline))), ..limits }
+}
+
+/// About how many executions a test has, and how long it takes to visit them, in words and as JSON.
+fn estimated(file: &str, test: &Test, model: Model, limits: Limits) -> Result<(String, Value), LitmusMisfit> {
+    let estimate = test.estimate(model, soon(limits, ESTIMATE), WALKS)?;
+    let start = Instant::now();
+    let tried = test.explore(model, soon(limits, TRIAL))?;
+    let (elapsed, seen) = (start.elapsed(), visited(tried.counts));
+    // What was visited within the time is known.
+    let is_known = tried.is_complete || tried.counts.bounded > 0 && elapsed < TRIAL;
+    let name = visible(test.name());
+    let (executions, all) =
+        if is_known { (tried.counts.executions, seen) } else { (estimate.executions, estimate.all) };
+    let told = if is_known {
+        format!("Estimate {name} {model} {seen} in all, visited within a second\n\n")
+    } else {
+        format!("Estimate {name} {model} {}\n\n", estimate.expected(seen, elapsed))
+    };
+    let seconds = elapsed.as_secs_f64() * all as f64 / seen.max(1) as f64;
+    let object = json!({
+        "file": file,
+        "test": test.name(),
+        "model": model.name(),
+        "estimate": {"executions": executions, "all": all, "seconds": seconds, "exact": is_known},
+    });
+    Ok((told, object))
+}
+
 /// The report as a line of `--json`.
+#[allow(clippy::too_many_arguments, reason = "each is a part of the line")]
 fn line(
     flags: &Explore,
     file: &str,
@@ -286,6 +352,7 @@ fn line(
     model: Model,
     report: &Report,
     micros: u128,
+    estimate: Option<Estimate>,
     witnesses: Option<&[Option<PathBuf>]>,
 ) -> String {
     let counts = report.counts;
@@ -319,6 +386,12 @@ fn line(
     });
     if let Some(endless) = &report.endless {
         object["endless"] = json!({"certain": endless.is_certain, "threads": endless.threads});
+    }
+    if !report.alike.is_empty() {
+        object["alike"] = json!(report.alike);
+    }
+    if let Some(estimate) = estimate {
+        object["estimate"] = json!({"executions": estimate.executions, "all": estimate.all});
     }
     if report.could_fail_more {
         object["spurious"] = json!(flags.spurious);

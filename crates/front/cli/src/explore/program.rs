@@ -6,15 +6,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use compiled::{COMPILE_FLAGS, CodePlace, Compiled, LINK_FLAGS, ProgramVerdict, Selection, Setup};
-use explore::{Model, Omitted};
+use compiled::{COMPILE_FLAGS, CodePlace, Compiled, LINK_FLAGS, NotExplored, ProgramVerdict, Selection, Setup};
+use explore::{Estimate, Model, Omitted};
 use history::visible;
 use serde_json::{Value, json};
 
-use super::{FALSE, INCOMPLETE, strategy, tell};
+use super::watch::Watch;
+use super::{FALSE, INCOMPLETE, TRIAL, strategy, tell};
 use crate::fault::Fault;
-use crate::flags::{Explore, Mode};
+use crate::flags::{Explore, Mode, Symmetry};
 use crate::{BAD, json, output};
+
+/// It is estimated from so many random walks how many executions there are.
+const WALKS: u64 = 1024;
 
 /// How many steps a thread may have.
 const MAX_STEPS: u32 = 1000;
@@ -45,7 +49,8 @@ pub(super) fn run(flags: &Explore, files: &[PathBuf]) -> u8 {
     let models = if flags.models.is_empty() { &[Model::C20][..] } else { &flags.models };
     for &model in models {
         let start = Instant::now();
-        let verdict = match compiled::explore(&program, &setup(flags, model)) {
+        let explored = if flags.estimate { estimated(&program, flags, model) } else { watched(&program, flags, model) };
+        let verdict = match explored {
             Ok(verdict) => verdict,
             Err(error) => {
                 is_bad = true;
@@ -55,9 +60,16 @@ pub(super) fn run(flags: &Explore, files: &[PathBuf]) -> u8 {
         };
         is_bad |= verdict.refused.is_some();
         is_false |= verdict.finding.is_some();
-        is_incomplete |= !verdict.is_complete && verdict.finding.is_none() && verdict.refused.is_none();
-        let text =
-            if flags.json { line(&file, model, &verdict, start.elapsed()) } else { shown(&file, model, &verdict) };
+        let is_open = !verdict.is_complete && verdict.finding.is_none() && verdict.refused.is_none();
+        is_incomplete |= is_open && !flags.estimate;
+        let text = match (flags.json, verdict.estimate) {
+            (true, _) => line(&file, model, &verdict, start.elapsed()),
+            (false, Some(_)) if flags.estimate && is_open => {
+                let told = estimate(&verdict).map(|it| it.expected(verdict.executions + verdict.blocked, TRIAL));
+                format!("{}: {model}: {}\n", visible(&file), told.unwrap_or_default())
+            }
+            (false, _) => shown(&file, model, &verdict),
+        };
         if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             return output::write_error(&error);
         }
@@ -68,6 +80,32 @@ pub(super) fn run(flags: &Explore, files: &[PathBuf]) -> u8 {
         () if is_incomplete => INCOMPLETE,
         () => 0,
     }
+}
+
+/// Explores a program, and shows how far it is.
+fn watched(program: &Compiled, flags: &Explore, model: Model) -> Result<ProgramVerdict, NotExplored> {
+    let watch = Watch::on_terminal();
+    compiled::explore_watched(program, &setup(flags, model), &mut |visited, all| {
+        watch.tell(visited, all.map(|all| Estimate { all, ..Estimate::default() }));
+    })
+}
+
+/// About how many executions there are.
+fn estimate(verdict: &ProgramVerdict) -> Option<Estimate> {
+    verdict.estimate.map(|(executions, all)| Estimate { executions, all, ..Estimate::default() })
+}
+
+/// Explores a program for a short time, which tells how long it takes. If that is not all, it is estimated how many
+/// executions there are.
+fn estimated(program: &Compiled, flags: &Explore, model: Model) -> Result<ProgramVerdict, NotExplored> {
+    let setup = Setup { timeout: TRIAL, mode: Selection::Exhaustive, ..setup(flags, model) };
+    let tried = compiled::explore(program, &setup)?;
+    if tried.is_complete || tried.finding.is_some() || tried.refused.is_some() {
+        return Ok(tried);
+    }
+    let setup = Setup { mode: Selection::Estimate(WALKS), timeout: flags.timeout, ..setup };
+    let estimate = compiled::explore(program, &setup)?.estimate.or(tried.estimate);
+    Ok(ProgramVerdict { estimate, ..tried })
 }
 
 fn setup(flags: &Explore, model: Model) -> Setup {
@@ -90,6 +128,7 @@ fn setup(flags: &Explore, model: Model) -> Setup {
         leaks: flags.leaks,
         spurious: flags.spurious,
         timeouts: flags.timeouts,
+        symmetry: flags.symmetry == Symmetry::Always,
         arguments: flags.args.split_whitespace().map(str::to_owned).collect(),
         ..Setup::new(model)
     }
@@ -134,6 +173,9 @@ fn shown(file: &str, model: Model, verdict: &ProgramVerdict) -> String {
         }
         if let Some(reason) = &verdict.reason {
             let _ = write!(text, "; {}", visible(reason));
+        }
+        if let Some(estimate) = estimate(verdict) {
+            let _ = write!(text, "; {}", estimate.covered(verdict.executions + verdict.blocked));
         }
     }
     let _ = writeln!(text, "{}", omitted(verdict));
@@ -189,6 +231,7 @@ fn line(file: &str, model: Model, verdict: &ProgramVerdict, time: Duration) -> S
         "seed": verdict.seed,
         "refused": verdict.refused,
         "reason": verdict.reason,
+        "estimate": verdict.estimate.map(|(executions, all)| json!({"executions": executions, "all": all})),
         "omitted": {
             "spurious_failures": verdict.spurious_failures,
             "spurious_wakes": verdict.spurious_wakes,

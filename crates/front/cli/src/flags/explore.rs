@@ -93,6 +93,17 @@ pub(crate) struct Explore {
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
 
+    /// Which threads with the same code change their names: of executions that differ in these alone, not all are
+    /// visited. `auto` does so in litmus tests, where the code says it all; `always` does so with threads of a program,
+    /// too, which another thread starts right after each other, with one function and one argument: nothing else may
+    /// tell them apart
+    #[arg(long, value_name = "WHEN", default_value = "auto", value_enum)]
+    pub(crate) symmetry: Symmetry,
+
+    /// Say about how many executions there are, and how long it would take to visit them
+    #[arg(long, conflicts_with_all = ["compare", "witness", "replay"])]
+    pub(crate) estimate: bool,
+
     /// Write an execution for each outcome into this folder: a history that `seriatim check` judges again, and a
     /// drawing of it as SVG and for Graphviz. They are called TEST.MODEL.N, where N is the number of the outcome, from
     /// 1
@@ -167,6 +178,17 @@ pub(crate) enum Mode {
     Exhaustive,
     /// Executions at random
     Random,
+}
+
+/// Which threads change their names.
+#[derive(Copy, Clone, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Symmetry {
+    /// Those of litmus tests
+    Auto,
+    /// Those of programs, too
+    Always,
+    /// None: every execution is visited
+    Never,
 }
 
 /// How a random run chooses.

@@ -41,7 +41,7 @@ pub(crate) use self::classify::Classify;
 pub(crate) use self::convert::{Convert, Target};
 pub(crate) use self::documents::{Completions, Man};
 pub(crate) use self::explain::{Explain, Kind as ExplainKind};
-pub(crate) use self::explore::{Explore, Mode, Sampling};
+pub(crate) use self::explore::{Explore, Mode, Sampling, Symmetry};
 pub(crate) use self::generate::{Gen, Machine, Order, Wrong};
 pub(crate) use self::hunt::Hunt;
 pub(crate) use self::kernel::Kernel;

@@ -255,3 +255,35 @@ P1 (atomic_int* x) {{ int r; do {{ r = atomic_exchange(x, 1); }} while (r == 1);
     let ran = seriatim(["explore", "--liveness", &counts]);
     assert!(ran.status == 0 && !ran.out.contains("Endless"), "{ran:?}");
 }
+
+/// A test in which so many threads add to a counter.
+fn counter(threads: usize) -> String {
+    let thread = |at| format!("P{at} (atomic_int* x) {{ int r = atomic_fetch_add(x, 1); }}\n");
+    let threads: String = (0..threads).map(thread).collect();
+    format!("C inc\n{{ [x] = 0; }}\n{threads}~exists (0:r=77)\n")
+}
+
+#[test]
+fn threads_of_the_same_code_change_their_names() {
+    let states = "States 4\n0:r=0;\n0:r=1;\n0:r=2;\n0:r=3;\nOk\n";
+    let ran = with_input(["explore", "-"], counter(4).as_bytes());
+    assert!(ran.out.contains(states) && ran.out.contains("Executions inc c20 1 blocked 0"), "{ran:?}");
+    assert!(ran.out.contains("Symmetry inc P0 P1 P2 P3 have the same code"), "{ran:?}");
+    let ran = with_input(["explore", "--symmetry", "never", "-"], counter(4).as_bytes());
+    assert!(ran.out.contains(states) && ran.out.contains("Executions inc c20 24 blocked 0"), "{ran:?}");
+    assert!(!ran.out.contains("Symmetry"), "{ran:?}");
+    let ran = with_input(["explore", "--json", "-"], counter(2).as_bytes());
+    let line: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(line["alike"], serde_json::json!([[0, 1]]));
+}
+
+#[test]
+fn how_many_there_are() {
+    let ran = with_input(["explore", "--estimate", "-"], counter(4).as_bytes());
+    assert_eq!((&*ran.out, ran.status), ("Estimate inc c20 1 in all, visited within a second\n\n", 0), "{ran:?}");
+    // There are 12!, which nobody visits in a tenth of a second.
+    let ran = with_input(["explore", "--symmetry", "never", "--timeout", "0.1", "-"], counter(12).as_bytes());
+    let line = ran.out.lines().find(|line| line.starts_with("Covered inc ")).unwrap_or_else(|| panic!("{ran:?}"));
+    assert!(line.contains(" visited of about ") && line.ends_with(" percent"), "{line}");
+    assert_eq!(ran.status, 3);
+}

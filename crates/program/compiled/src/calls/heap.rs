@@ -11,6 +11,9 @@ use crate::symbols::Memory;
 const EINVAL: u64 = 22;
 const ENOMEM: u64 = 12;
 
+/// Nobody has so many bytes.
+const IMPOSSIBLE: usize = 1 << 40;
+
 impl Machine {
     pub(crate) fn memory(&mut self, thread: u32, call: Memory, called: Called) -> Flow {
         let [one, two, three, ..] = called.arguments.map(|argument| argument as usize);
@@ -31,7 +34,9 @@ impl Machine {
                     return Flow::Answer(EINVAL);
                 }
                 let made = self.maker(thread);
-                let Some(address) = self.space.allocate(three, two, made) else { return Flow::Answer(ENOMEM) };
+                let Some(address) = self.space.allocate(three, two, made) else {
+                    return self.has_no_memory(thread, three, ENOMEM);
+                };
                 self.access(thread, one, 8, true);
                 space::put_number(one, 8, address as i64);
                 Flow::Answer(0)
@@ -82,8 +87,20 @@ impl Machine {
     fn allocated(&mut self, thread: u32, size: Option<usize>, align: usize) -> Flow {
         self.threads[thread as usize].forget_looks();
         let made = self.maker(thread);
-        let address = size.and_then(|size| self.space.allocate(size, align.max(1).next_power_of_two(), made));
-        Flow::Answer(address.unwrap_or_default() as u64)
+        let Some(size) = size else { return Flow::Answer(0) };
+        match self.space.allocate(size, align.max(1).next_power_of_two(), made) {
+            Some(address) => Flow::Answer(address as u64),
+            None => self.has_no_memory(thread, size, 0),
+        }
+    }
+
+    /// A thread allocates more than there is. What no machine has fails, as it would there, with this answer.
+    fn has_no_memory(&mut self, thread: u32, size: usize, answer: u64) -> Flow {
+        if size >= IMPOSSIBLE {
+            return Flow::Answer(answer);
+        }
+        let most = self.space.arena_size >> 20;
+        self.refused(thread, &format!("a thread that allocates more than {most} MiB is not supported (--heap)"))
     }
 
     /// Who allocates now: after all the steps that the thread has asked for.

@@ -25,9 +25,12 @@ impl Machine {
                     return self
                         .refused(thread, &format!("more than {most} threads are not supported (--max-threads)"));
                 }
+                let kind = self.kind_of_next(thread, child, (function, argument));
                 // What is accessed from here on has other threads to race with.
                 self.access(thread, one as usize, 8, true);
                 space::put_number(one as usize, 8, (HANDLE + u64::from(child)) as i64);
+                let of = &mut self.threads[thread as usize];
+                of.last_started = Some((function, argument, kind, of.sites.len() + of.queue.len()));
                 self.ask(thread, Step::Spawn(child), Then::Spawned { child, function, argument });
                 Flow::Answer(0)
             }
@@ -54,6 +57,18 @@ impl Machine {
             ThreadCall::Current => Flow::Answer(HANDLE + u64::from(thread)),
             ThreadCall::Equal => Flow::Answer(u64::from(one == two)),
         }
+    }
+
+    /// A thread is of the kind of the one that was started right before it, if both run one function with one argument.
+    /// Else it is of a kind of its own.
+    fn kind_of_next(&mut self, thread: u32, child: u32, code: (u64, u64)) -> u32 {
+        let of = &self.threads[thread as usize];
+        let next = of.sites.len() + of.queue.len();
+        let is_same =
+            |&(function, argument, _, step): &(u64, u64, u32, usize)| (function, argument) == code && step + 1 == next;
+        let kind = of.last_started.filter(is_same).map_or(child, |(.., kind, _)| kind);
+        self.kinds.insert(child, kind);
+        kind
     }
 
     pub(crate) fn thread_then(&mut self, thread: u32, then: Then) {

@@ -2,7 +2,9 @@
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
+mod bugs;
 mod chances;
+mod hard;
 mod litmus;
 mod own;
 mod shared;

@@ -5,10 +5,17 @@ use std::path::PathBuf;
 use compiled::{Compiled, ProgramVerdict, Selection, Setup, explore};
 use explore::{Model, RandomStrategy};
 
+pub(crate) fn has_compilers() -> bool {
+    let has_both = crate::has_command("cc") && crate::has_command("c++");
+    if !has_both {
+        println!("skipped: there is no C or C++ compiler");
+    }
+    has_both
+}
+
 /// A program in C, compiled with these flags. None if there is no compiler.
 pub(crate) fn compiled(name: &str, code: &str, flags: &[&str]) -> Option<Compiled> {
-    if !crate::has_command("cc") || !crate::has_command("c++") {
-        println!("skipped: there is no C or C++ compiler");
+    if !has_compilers() {
         return None;
     }
     let folder = tempfile::tempdir().unwrap();

@@ -7,12 +7,12 @@ use crate::program::Step;
 use super::nexts::Nexts;
 
 /// A point of choice, with the events that are above it in the graph.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Frame {
     /// An event without a choice.
     Plain,
-    /// A choice among numbers: the one that was tried last.
-    Choice { slot: u32, thread: u32, count: u32, chosen: u32, stamp: u32 },
+    /// A choice among so many numbers: the one that was tried last, and the first that is not to be tried.
+    Choice { slot: u32, thread: u32, count: u32, limit: u32, chosen: u32, stamp: u32 },
     /// A read or rmw. Its sources are in the list of the level, and the next one to try is the last.
     Read { slot: u32, thread: u32, step: Step, stamp: u32, bottom: usize, is_pushed: bool },
     /// A write, or the write of an rmw. If the graph with it is consistent, that graph is explored first. Then the
@@ -90,6 +90,30 @@ impl Level {
         self.frames.push(Frame::Write { slot, bottom: self.list.len(), is_revisiting: false, is_in_graph });
     }
 
+    /// Makes it a level at which nothing has been explored.
+    pub(super) fn clear(&mut self) {
+        self.graph.clear();
+        self.frames.clear();
+        self.list.clear();
+        self.nexts.forget_all();
+        self.stamp = 0;
+    }
+
+    /// Keeps one of the sources of the read on top.
+    pub(super) fn keep_source(&mut self, at: usize) {
+        let Some(&Frame::Read { bottom, .. }) = self.frames.last() else { return };
+        let source = self.list[bottom + at];
+        self.list.truncate(bottom);
+        self.list.push(source);
+    }
+
+    /// The choice on top is another number.
+    pub(super) fn choose(&mut self, thread: u32, count: u32, chosen: u32, stamp: u32) {
+        self.pop();
+        self.stamp = stamp + 1;
+        self.graph.push_plain(thread, &Step::Choice(count), chosen.into(), stamp);
+    }
+
     /// Gives the read on top its next source. The answer is whether the graph is to be explored.
     pub(super) fn try_next_source(&mut self) -> bool {
         let Some(&mut Frame::Read { thread, step, stamp, bottom, ref mut is_pushed, .. }) = self.frames.last_mut()
@@ -129,7 +153,7 @@ impl Level {
 
     /// Finds out whether the graph is consistent with the read on top, and if this is an rmw that succeeds, with its
     /// write, which it adds. Its frame is added, too.
-    fn settle(&mut self) -> Settled {
+    pub(super) fn settle(&mut self) -> Settled {
         let Some(event) = self.graph.events.last() else { return Settled::Inconsistent };
         let writes = matches!(event.step, Step::Rmw { update, .. } if update.apply(event.read).is_some());
         if !writes {
@@ -156,7 +180,7 @@ impl Level {
         let Some(location) = event.step.location() else { return true };
         let of = &self.graph.locations[location as usize];
         let updater = of.updaters[self.graph.write_number(event.source) as usize];
-        updater != NONE && self.graph.is_cause(of.writes[updater as usize] as usize, slot)
+        updater != NONE && self.graph.stays_for(of.writes[updater as usize] as usize, slot)
     }
 
     /// Takes the alternatives of the lowest point of choice that has any, and makes a level of its own of them.
@@ -168,9 +192,12 @@ impl Level {
                     let frame = Frame::Read { slot, thread, step, stamp, bottom: 0, is_pushed: false };
                     (frame, slot, bottom..top)
                 }
-                Frame::Choice { slot, thread, count, chosen, stamp } if chosen + 1 < count => {
-                    self.frames[at] = Frame::Choice { slot, thread, count: chosen + 1, chosen, stamp };
-                    (Frame::Choice { slot, thread, count, chosen, stamp }, slot + 1, 0..0)
+                Frame::Choice { slot, limit, chosen, .. } if chosen + 1 < limit => {
+                    let given = self.frames[at].clone();
+                    if let Frame::Choice { limit, .. } = &mut self.frames[at] {
+                        *limit = chosen + 1;
+                    }
+                    (given, slot + 1, 0..0)
                 }
                 Frame::Write { slot, bottom, is_revisiting, is_in_graph } if !is_revisiting || bottom < top => {
                     self.frames[at] = Frame::Write { slot, bottom, is_revisiting: true, is_in_graph };
@@ -206,15 +233,12 @@ impl Level {
     /// Becomes the graph of another level in which a read gets a write as its source. The answer is whether that is
     /// consistent.
     pub(super) fn revisit(&mut self, from: &Self, write: u32, read: u32, places: &mut Vec<u32>) -> bool {
-        self.graph.clear();
-        self.frames.clear();
-        self.list.clear();
-        self.nexts.forget_all();
+        self.clear();
         self.stamp = from.stamp;
         prepare(&mut self.graph, &from.graph, places);
         let until = from.graph.events[read as usize].stamps[0];
         for slot in 0..from.graph.events.len() {
-            let stays = from.graph.is_cause(slot, write as usize)
+            let stays = from.graph.stays_for(slot, write as usize)
                 || slot != read as usize && first_stamp(&from.graph.events[slot]) < until;
             if stays && !copy(&from.graph, &mut self.graph, slot, slot == write as usize, places) {
                 return false;
@@ -236,7 +260,7 @@ impl Level {
 }
 
 /// Whether a graph is consistent with the event on top.
-enum Settled {
+pub(super) enum Settled {
     Consistent,
     /// It is an rmw, and the graph is only consistent without its write.
     WithoutWrite,
@@ -255,6 +279,7 @@ pub(super) fn prepare(graph: &mut Graph, from: &Graph, places: &mut Vec<u32>) {
     for thread in 0..from.thread_count() {
         graph.admit_thread(thread);
     }
+    graph.copy_kinds(from);
     for location in graph.location_count() as usize..from.locations.len() {
         graph.admit_location(from.locations[location].initial);
     }

@@ -13,10 +13,14 @@
 //! whose first write has the greatest place (thread, index), the initial chain last. Otherwise it is the write with the
 //! greatest place with which the graph is consistent. A waiting await is canonical if it waits.
 //!
+//! Where threads are alike, executions that differ in their names are left out. That is a question of consistency, and
+//! of what an event depends on: `graph/alike.rs`.
+//!
 //! Nothing is remembered of the classes that were visited. A forward step is undone by popping an event; a revisit gets
 //! a graph of its own (`level.rs`). A write that was used in a revisit is not deleted below it, so at most as many
 //! levels nest as there are writes.
 
+mod estimate;
 mod level;
 mod nexts;
 mod revisits;
@@ -30,6 +34,7 @@ use crate::program::{Await, Next, Program, Step, Value};
 use level::{Frame, Level};
 use revisits::{Part, find_revisits};
 
+pub use estimate::Estimate;
 pub(crate) use nexts::Nexts;
 pub use run::{Counts, ExplorationEnding, Run};
 
@@ -149,6 +154,9 @@ impl<P: Program> Exploration<P> {
         let Self { levels, program, depth, .. } = self;
         let level = &mut levels[*depth - 1];
         admit(&mut level.graph, program, &step);
+        if level.graph.is_empty(thread) {
+            level.graph.set_kind(thread, program.kind(thread));
+        }
         level.nexts.forget(thread);
         let stamp = level.take_stamp();
         match step {
@@ -157,9 +165,10 @@ impl<P: Program> Exploration<P> {
                 level.frames.push(Frame::Plain);
             }
             Step::Choice(count) => {
+                let limit = level.graph.choices(thread, count);
                 level.graph.push_plain(thread, &step, 0, stamp);
                 let slot = level.graph.events.len() as u32 - 1;
-                level.frames.push(Frame::Choice { slot, thread, count, chosen: 0, stamp });
+                level.frames.push(Frame::Choice { slot, thread, count, limit, chosen: 0, stamp });
             }
             Step::Write { .. } => {
                 level.graph.push_write(thread, &step, stamp);
@@ -226,15 +235,15 @@ impl<P: Program> Exploration<P> {
                     level.pop();
                     level.frames.pop();
                 }
-                Some(&mut Frame::Choice { thread, count, ref mut chosen, stamp, .. }) => {
+                Some(&mut Frame::Choice { thread, count, limit, ref mut chosen, stamp, .. }) => {
                     *chosen += 1;
                     let chosen = *chosen;
-                    level.pop();
-                    level.stamp = stamp + 1;
-                    if chosen < count {
-                        level.graph.push_plain(thread, &Step::Choice(count), chosen.into(), stamp);
+                    if chosen < limit {
+                        level.choose(thread, count, chosen, stamp);
                         return Some(true);
                     }
+                    level.pop();
+                    level.stamp = stamp + 1;
                     level.frames.pop();
                 }
                 Some(&mut Frame::Read { slot, is_pushed, .. }) => {
@@ -330,6 +339,8 @@ impl<P: Program> Exploration<P> {
         if is_complete {
             return ExplorationEnding::Complete;
         }
+        // An execution that is not visited under this name counts, too.
+        graph.set_free(true);
         let may_go_on = threads.into_iter().any(|thread| {
             if let Next::Spins(steps) = *nexts.of(program, graph, thread) {
                 return may_leave_loop(graph, thread, steps);
@@ -350,6 +361,7 @@ impl<P: Program> Exploration<P> {
             list.truncate(bottom);
             answer
         });
+        graph.set_free(false);
         if may_go_on && program.asks_for_liveness() && !is_stopped && hangs(program, graph, nexts) {
             return ExplorationEnding::Deadlock;
         }

@@ -37,7 +37,7 @@ pub(super) fn find_revisits(
             && event.step.location() == Some(location)
             && event.step.until().is_none_or(|until| until.accepts(value))
     };
-    let is_deleted = |slot: usize| !graph.is_cause(slot, write);
+    let is_deleted = |slot: usize| !graph.stays_for(slot, write);
     // The last write outside of the causes that an earlier event reads. Nothing up to it may be deleted.
     let (mut fixed, mut newest) = (0, None);
     for (slot, event) in graph.events.iter().enumerate() {
@@ -99,7 +99,7 @@ pub(super) fn find_revisits(
     trial.clear();
     prepare(trial, graph, places);
     for slot in 0..graph.events.len() {
-        let stays = slot != write && graph.is_cause(slot, write)
+        let stays = slot != write && graph.stays_for(slot, write)
             || is_deleted(slot) && first_stamp(&graph.events[slot]) < limit;
         if stays || slot == write && matches!(graph.events[slot].step, Step::Rmw { .. }) {
             let is_allowed = if slot == write {
@@ -142,7 +142,7 @@ fn is_canonical_in(graph: &Graph, slot: usize, write: usize) -> Option<bool> {
     let until = event.stamps[0];
     // Of the write itself, only the read of an rmw stays.
     let stays = |other: usize| {
-        if graph.is_cause(other, write) {
+        if graph.stays_for(other, write) {
             other != write || matches!(graph.events[other].step, Step::Rmw { .. })
         } else {
             first_stamp(&graph.events[other]) < until

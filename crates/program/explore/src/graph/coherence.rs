@@ -11,10 +11,13 @@ use crate::program::{Order, Step, Value};
 
 impl Graph {
     /// Whether a read or rmw may be the next event of its thread with this source. None if coherence alone does not
-    /// tell.
+    /// tell. (What makes an execution that is visited under another name may not be.)
     pub(crate) fn told_by_coherence(&self, thread: u32, step: &Step, source: u32) -> Option<bool> {
         if self.is_straight() {
             return Some(self.straight_may_read(thread, *step, source));
+        }
+        if self.is_renamed(thread, source) {
+            return Some(false);
         }
         if let Some(known) = self.known_by(thread, step) {
             return Some(self.known_with(known, step, source).is_some());

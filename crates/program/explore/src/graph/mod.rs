@@ -17,6 +17,7 @@
 //!
 //! *An rmw* is pushed as a read, and its write is added at once or taken back by itself.
 
+mod alike;
 mod coherence;
 mod push;
 mod races;
@@ -42,6 +43,8 @@ pub(crate) const CAUSES: usize = 3;
 const CARRIED: usize = 4;
 const OWN: usize = 5;
 const CLOCKS: usize = 6;
+/// One more clock, where threads are alike ([`alike`]).
+const ORDERED: usize = 6;
 
 /// The relation of the events, or of the sequentially consistent ones.
 pub(crate) const REACH: usize = 0;
@@ -84,6 +87,8 @@ pub(crate) struct Event {
     pub(crate) known: u64,
     /// Its number among the sequentially consistent events.
     pub(crate) sequential: u32,
+    /// The lower threads of its kind that had the same steps before it: bits, by the number of the thread.
+    twins: u64,
     /// The trail before it was pushed, and before its write was.
     marks: [u32; 2],
     /// How many races were known before it was pushed, and before its write was.
@@ -205,6 +210,12 @@ pub struct Graph {
     pub(crate) threads: Vec<Vec<u32>>,
     /// By thread: the event that spawned it.
     pub(crate) spawned: Vec<u32>,
+    /// By thread: its kind ([`alike`]), or [`NONE`]. Empty if no thread has one.
+    kinds: Vec<u32>,
+    /// How many clocks an event has.
+    clock_count: usize,
+    /// Whether an event may be added that makes the execution one that is visited under another name.
+    is_free: bool,
     pub(crate) locations: Vec<Location>,
     clocks: Vec<u32>,
     pub(crate) relations: Relations,
@@ -241,6 +252,9 @@ impl Graph {
             events: Vec::with_capacity(32),
             threads: Vec::new(),
             spawned: Vec::new(),
+            kinds: Vec::new(),
+            clock_count: CLOCKS,
+            is_free: false,
             locations: Vec::new(),
             clocks: Vec::with_capacity(32 * CLOCKS * 4),
             relations,
@@ -443,8 +457,8 @@ impl Graph {
         self.spawned.resize(count, NONE);
         if count > self.width {
             let (old, new) = (self.width, count.next_power_of_two());
-            let mut clocks = vec![0; self.events.len() * CLOCKS * new];
-            for clock in 0..self.events.len() * CLOCKS {
+            let mut clocks = vec![0; self.events.len() * self.clock_count * new];
+            for clock in 0..self.events.len() * self.clock_count {
                 clocks[clock * new..][..old].copy_from_slice(&self.clocks[clock * old..][..old]);
             }
             (self.clocks, self.width) = (clocks, new);
@@ -469,7 +483,7 @@ impl Graph {
 
     #[inline]
     pub(crate) fn clock(&self, slot: usize, which: usize) -> &[u32] {
-        &self.clocks[(slot * CLOCKS + which) * self.width..][..self.width]
+        &self.clocks[(slot * self.clock_count + which) * self.width..][..self.width]
     }
 
     /// Whether coherence is all that the model asks of the events so far.
@@ -484,8 +498,8 @@ impl Graph {
 
     #[inline]
     fn join(&mut self, into: (usize, usize), from: (usize, usize)) {
-        let (width, into, from) =
-            (self.width, (into.0 * CLOCKS + into.1) * self.width, (from.0 * CLOCKS + from.1) * self.width);
+        let (width, count) = (self.width, self.clock_count);
+        let [into, from] = [into, from].map(|(slot, which)| (slot * count + which) * width);
         let (one, other) = if from < into {
             let (before, after) = self.clocks.split_at_mut(into);
             (&mut after[..width], &before[from..from + width])

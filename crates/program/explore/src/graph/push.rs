@@ -15,7 +15,8 @@ impl Graph {
         let slot = self.events.len();
         let previous = self.threads[thread as usize].last().map(|&slot| slot as usize);
         let index = self.threads[thread as usize].len() as u32 + 1;
-        let (width, size) = (self.width, CLOCKS * self.width);
+        let twins = if self.kinds.is_empty() { 0 } else { self.twins_of_next(thread) };
+        let (width, size) = (self.width, self.clock_count * self.width);
         // The last two clocks have a meaning for writes alone ([`Self::carry`]).
         match previous {
             Some(previous) => self.clocks.extend_from_within(previous * size..(previous + 1) * size),
@@ -45,11 +46,15 @@ impl Graph {
             run_location,
             known: 0,
             sequential: NONE,
+            twins,
             marks: [self.relations.mark() as u32; 2],
             races: [self.races.len() as u32; 2],
             was_unsettled: [self.is_unsettled; 2],
             has_row: false,
         });
+        if self.clock_count > CLOCKS {
+            self.order_after_twins(slot);
+        }
         if !self.is_local() && self.straight.is_none() {
             match self.together {
                 Together::Nothing => {}
@@ -85,7 +90,7 @@ impl Graph {
         if let Step::Spawn(thread) = event.step {
             self.spawned[thread as usize] = NONE;
         }
-        self.clocks.truncate(slot * CLOCKS * self.width);
+        self.clocks.truncate(slot * self.clock_count * self.width);
         match self.together {
             Together::Nothing => {}
             Together::Psc => {
@@ -147,7 +152,7 @@ impl Graph {
         };
         if let Some(from) = learnt {
             self.join((slot, HAPPENS), (from as usize, HAPPENS));
-            self.join((slot, CAUSES), (from as usize, CAUSES));
+            self.join_causes(slot, from as usize);
         }
         match *step {
             Step::Spawn(child) => {
@@ -241,7 +246,7 @@ impl Graph {
         if is_write {
             self.known.push(0);
         }
-        let clock = &self.clocks[(slot * CLOCKS + HAPPENS) * self.width..][..self.width];
+        let clock = &self.clocks[(slot * self.clock_count + HAPPENS) * self.width..][..self.width];
         for (row, &limit) in self.locations[location].rows.iter().zip(clock) {
             if limit == 0 {
                 continue;
@@ -365,9 +370,14 @@ impl Graph {
         if matches!(step, Step::Rmw { .. }) {
             event.written = written.unwrap_or(read);
         }
+        let Event { twins, index, .. } = self.events[slot];
+        if twins != 0 && self.is_renamed_at(twins, index, source) {
+            self.pop();
+            return false;
+        }
         if source != INITIAL {
             let from = source as usize;
-            self.join((slot, CAUSES), (from, CAUSES));
+            self.join_causes(slot, from);
             match self.synchronization {
                 Synchronization::None => {}
                 Synchronization::All => self.join((slot, HAPPENS), (from, HAPPENS)),
@@ -540,7 +550,7 @@ impl Graph {
         let Synchronization::Orders { longer } = self.synchronization else { return };
         let event = &self.events[slot];
         let order = event.order();
-        let size = CLOCKS * self.width;
+        let size = self.clock_count * self.width;
         let (start, width) = (slot * size, self.width);
         if order == Order::NonAtomic {
             self.clocks[start + CARRIED * width..][..2 * width].fill(0);

@@ -11,7 +11,7 @@ use crate::program::{Await, Comparison, Integer, Next, Order, Program, Step, Upd
 pub(super) type Register = u32;
 
 /// A location, or an element of an array.
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone, Debug, PartialEq)]
 pub(super) struct Address {
     pub(super) base: u32,
     /// How many elements there are.
@@ -62,14 +62,14 @@ pub(super) enum Operation {
 }
 
 /// What a read waits for: the register under the mask compares with the value.
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone, Debug, PartialEq)]
 pub(super) struct Waiting {
     pub(super) mask: Option<Register>,
     pub(super) comparison: Comparison,
     pub(super) value: Register,
 }
 
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone, Debug, PartialEq)]
 pub(super) enum Instruction {
     Set(Register, Value),
     Copy(Register, Register),
@@ -152,7 +152,7 @@ impl Instruction {
 }
 
 /// The instructions of a thread.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Thread {
     pub(super) code: Vec<Instruction>,
     pub(super) registers: u32,
@@ -199,6 +199,8 @@ pub(super) struct Bounds {
     pub(super) exhaustive: bool,
     /// Whether threads that may wait for ever are a deadlock.
     pub(super) liveness: bool,
+    /// Whether executions that differ in the names of threads with the same code are left out.
+    pub(super) symmetry: bool,
 }
 
 impl<'a> Machine<'a> {
@@ -416,6 +418,16 @@ impl Program for Machine<'_> {
     fn asks_for_liveness(&self) -> bool {
         self.limits.liveness
     }
+
+    fn kind(&mut self, thread: u32) -> Option<u32> {
+        self.limits.symmetry.then(|| kind(self.threads, thread))
+    }
+}
+
+/// The first thread with the same code as this one.
+pub(super) fn kind(threads: &[Thread], thread: u32) -> u32 {
+    let same = (0..thread).find(|&other| threads[other as usize] == threads[thread as usize]);
+    same.unwrap_or(thread)
 }
 
 /// The step that a thread takes next, in this state.

@@ -25,19 +25,20 @@
 //! A class of executions fixes what the registers have in the end, not the memory: its final memories are those of its
 //! modification orders. So a class may count for several states.
 
+mod alike;
 mod c;
 mod condition;
 mod endless;
 mod initial;
 mod lexer;
 mod machine;
+mod runs;
 mod states;
 mod walk;
 mod x86;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::ControlFlow;
 use std::time::Instant;
 
 use format::InputError;
@@ -50,13 +51,11 @@ pub use walk::Walk;
 
 use crate::exploration::Counts;
 use crate::model::Model;
-use crate::parallel::explore;
 use crate::program::{Integer, Order, Value};
-use crate::random::{RandomStrategy, Sampler};
 use condition::{Proposition, Shown};
 use lexer::{Lexer, error};
 use machine::{Bounds, Instruction, Machine, Thread};
-use states::{Clock, Seen, States};
+use states::{Seen, States};
 
 /// What a final state tells: a register of a thread, or a location.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -260,11 +259,22 @@ pub struct Limits {
     /// writes do not have the values that they wait for. They are deadlocks, and the [report](Report::endless) shows
     /// the first.
     pub liveness: bool,
+    /// Whether of executions that differ in the names of threads with the same code alone not all are visited. What is
+    /// found does not depend on it, but the numbers of executions do. With [`Self::witnesses`] all are visited.
+    pub symmetry: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { steps: 100, deadline: None, workers: 1, witnesses: false, spurious_failures: 1, liveness: false }
+        Self {
+            steps: 100,
+            deadline: None,
+            workers: 1,
+            witnesses: false,
+            spurious_failures: 1,
+            liveness: false,
+            symmetry: true,
+        }
     }
 }
 
@@ -295,6 +305,9 @@ pub struct Report {
     /// Whether a weak compare-exchange could have failed without a reason once more than [it
     /// may](Limits::spurious_failures).
     pub could_fail_more: bool,
+    /// The threads that have the same code, if not [all](Limits::symmetry) executions were visited that differ in their
+    /// names.
+    pub alike: Vec<Vec<u32>>,
     /// If no execution ends, or if [asked for](Limits::liveness): one that does not.
     pub endless: Option<Endless>,
     quantifier: Quantifier,
@@ -459,65 +472,11 @@ impl Test {
         }
     }
 
-    /// Explores the test under a model.
-    pub fn explore(&self, model: Model, limits: Limits) -> Result<Report, LitmusMisfit> {
-        self.fits(model)?;
-        let machine = self.machine(limits, true);
-        let listener = || (States::new(limits), Clock::new(limits));
-        let workers = if limits.witnesses { 1 } else { limits.workers };
-        let (counts, found, end) = explore(machine, model, workers, listener, |(states, clock), run| {
-            states.add(self, run, None);
-            if clock.is_late() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
-        let mut states = States::new(limits);
-        for (more, _) in found {
-            states.could_fail_more |= more.could_fail_more;
-            states.goes_round &= more.goes_round;
-            for (state, seen) in more.by_value {
-                states.by_value.entry(state).or_insert(Seen { count: 0, ..seen }).count += seen.count;
-            }
-        }
-        let goes_round = end.is_continue() && states.goes_round;
-        let report = self.report(states, counts, end.is_continue() && counts.bounded == 0);
-        Ok(Report { endless: self.endless(model, limits, counts, goes_round), ..report })
-    }
-
-    /// Runs the test at random under a model, once with each of these seeds.
-    pub fn sample(
-        &self,
-        model: Model,
-        limits: Limits,
-        strategy: RandomStrategy,
-        seeds: impl IntoIterator<Item = u64>,
-    ) -> Result<Report, LitmusMisfit> {
-        self.fits(model)?;
-        let machine = self.machine(limits, false);
-        let mut sampler = Sampler::new(machine, model, strategy);
-        let mut states = States::new(limits);
-        let mut clock = Clock::new(limits);
-        for seed in seeds {
-            states.add(self, &mut sampler.run(seed), Some(seed));
-            if clock.is_late() {
-                break;
-            }
-        }
-        let counts = sampler.counts();
-        Ok(Report { endless: self.endless(model, limits, counts, false), ..self.report(states, counts, false) })
-    }
-
-    /// An execution that does not end: if none does, or if one was asked for.
-    fn endless(&self, model: Model, limits: Limits, counts: Counts, is_certain: bool) -> Option<Endless> {
-        let never_ends = counts.deadlocks + counts.bounded > 0 && counts.executions + counts.failed == 0;
-        // Whatever others do, such an execution does not end.
-        let is_found = limits.liveness && counts.deadlocks > 0;
-        let threads = (never_ends || is_found).then(|| self.first_endless(model, limits, is_found)).flatten()?;
-        Some(Endless { threads, is_certain: is_certain || is_found })
-    }
-
     /// The test as a program.
     fn machine(&self, limits: Limits, exhaustive: bool) -> Machine<'_> {
         let Limits { steps, spurious_failures: chances, liveness, .. } = limits;
-        let bounds = Bounds { steps, chances, exhaustive, liveness };
+        let symmetry = exhaustive && !self.alike(limits).is_empty();
+        let bounds = Bounds { steps, chances, exhaustive, liveness, symmetry };
         Machine::new(&self.threads, &self.initial, bounds)
     }
 
@@ -529,7 +488,7 @@ impl Test {
         let States { by_value, could_fail_more, .. } = states;
         let outcomes = by_value.into_iter().map(outcome).collect();
         let quantifier = self.quantifier;
-        Report { counts, outcomes, is_complete, could_fail_more, endless: None, quantifier }
+        Report { counts, outcomes, is_complete, could_fail_more, alike: Vec::new(), endless: None, quantifier }
     }
 
     /// Whether the model has a meaning for the test.

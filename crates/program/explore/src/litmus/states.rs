@@ -1,6 +1,7 @@
 //! The final states of the executions of a test, as they come.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use history::History;
@@ -26,12 +27,20 @@ pub(super) struct States {
     /// Whether all threads go round where one had too many steps.
     pub(super) goes_round: bool,
     keeps_witnesses: bool,
+    /// The names under which the observed threads are to be seen: for each variable, the thread whose register it is.
+    names: Vec<Vec<u32>>,
 }
 
 impl States {
     pub(super) fn new(limits: Limits) -> Self {
         let keeps_witnesses = limits.witnesses;
-        Self { by_value: BTreeMap::new(), could_fail_more: false, goes_round: true, keeps_witnesses }
+        Self { by_value: BTreeMap::new(), could_fail_more: false, goes_round: true, keeps_witnesses, names: Vec::new() }
+    }
+
+    /// An execution stands for all that differ from it in the names of threads.
+    pub(super) fn with_names(mut self, names: Vec<Vec<u32>>) -> Self {
+        self.names = names;
+        self
     }
 
     /// Adds the states with which an execution may end.
@@ -46,24 +55,39 @@ impl States {
         }
         let mut state: Vec<Value> = Vec::with_capacity(test.observed.len());
         let (machine, graph) = run.parts();
-        for variable in &test.observed {
-            if let Some(thread) = variable.thread {
-                let registers = machine.registers(thread, graph);
-                state.push(variable.number.map_or(0, |number| registers[number as usize + 1]));
-            }
-        }
+        let mut value = |variable: &super::Variable, thread: u32| {
+            variable.number.map_or(0, |number| machine.registers(thread, graph)[number as usize + 1])
+        };
+        let of_threads = || test.observed.iter().filter_map(|variable| Some((variable, variable.thread?)));
+        state.extend(of_threads().map(|(variable, thread)| value(variable, thread)));
         let registers = state.len();
+        // Under all other names.
+        let mut renamed: Vec<Vec<Value>> = Vec::new();
+        for names in &self.names {
+            renamed.push(of_threads().zip(names).map(|((variable, _), &thread)| value(variable, thread)).collect());
+        }
+        renamed.sort_unstable();
+        renamed.dedup();
         let locations: Vec<u32> =
             test.observed.iter().filter(|it| it.thread.is_none()).filter_map(|it| it.number).collect();
         let mut new = Vec::new();
-        run.memories(&locations, |memory| {
-            state.truncate(registers);
-            state.extend_from_slice(memory);
-            if let Some(seen) = self.by_value.get_mut(&state) {
+        let mut add = |state: &Vec<Value>| {
+            if let Some(seen) = self.by_value.get_mut(state) {
                 seen.count += 1;
             } else {
                 self.by_value.insert(state.clone(), Seen { count: 1, seed, witness: None });
                 new.push(state.clone());
+            }
+        };
+        run.memories(&locations, |memory| {
+            state.truncate(registers);
+            state.extend_from_slice(memory);
+            if renamed.is_empty() {
+                add(&state);
+            }
+            for of_threads in &renamed {
+                state[..registers].copy_from_slice(of_threads);
+                add(&state);
             }
         });
         for state in new.into_iter().filter(|_| self.keeps_witnesses) {
@@ -82,11 +106,23 @@ impl States {
 pub(super) struct Clock {
     deadline: Option<Instant>,
     until_look: u32,
+    /// How many executions this clock has seen, and has not told.
+    untold: u64,
 }
 
 impl Clock {
     pub(super) fn new(limits: Limits) -> Self {
-        Self { deadline: limits.deadline, until_look: 0 }
+        Self { deadline: limits.deadline, until_look: 0, untold: 0 }
+    }
+
+    /// The same, after one more execution. Now and then it tells how many there were.
+    pub(super) fn is_late_after(&mut self, visited: &AtomicU64) -> bool {
+        self.untold += 1;
+        let is_late = self.is_late();
+        if self.until_look == 0 {
+            visited.fetch_add(std::mem::take(&mut self.untold), Ordering::Relaxed);
+        }
+        is_late
     }
 
     pub(super) fn is_late(&mut self) -> bool {

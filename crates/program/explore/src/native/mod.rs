@@ -41,7 +41,7 @@ use std::panic::Location;
 use std::rc::Rc;
 use std::time::Instant;
 
-use crate::exploration::{Counts, Exploration, ExplorationEnding};
+use crate::exploration::{Counts, Estimate, Exploration, ExplorationEnding};
 use crate::graph::Graph;
 use crate::model::Model;
 use crate::program::Step;
@@ -109,6 +109,9 @@ pub struct Builder {
     /// Whether an execution is a deadlock, too, if its threads could go on by reading old values and need not: the last
     /// writes do not have what they wait for, so a fair scheduler does not end it. True at first.
     pub liveness: bool,
+    /// Whether of executions that differ in the names of [alike](thread::alike()) threads alone not all are visited.
+    /// True at first.
+    pub symmetry: bool,
     /// When to stop at the latest.
     pub deadline: Option<Instant>,
 }
@@ -127,10 +130,14 @@ impl Default for Builder {
             spurious_wakes: 1,
             timeouts: 1,
             liveness: true,
+            symmetry: true,
             deadline: None,
         }
     }
 }
+
+/// If there was no time to visit all executions, their number is estimated from so many random walks.
+const WALKS: u64 = 64;
 
 /// What is wrong with the code, in one execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -180,6 +187,8 @@ pub struct Verdict {
     pub trace: Option<Trace>,
     /// What was left out, and could have led to a finding.
     pub omitted: Omitted,
+    /// About how many executions there are, if there was no time to visit all.
+    pub estimate: Option<Estimate>,
 }
 
 /// What an exploration does not look at.
@@ -236,7 +245,7 @@ impl Verdict {
         // An execution with a race is a finding, also if it went to its end.
         counts.executions -= counts.races;
         let is_complete = is_complete && counts.bounded == 0;
-        Self { counts, finding, is_complete, seed, trace: None, omitted: Omitted::default() }
+        Self { counts, finding, is_complete, seed, trace: None, omitted: Omitted::default(), estimate: None }
     }
 
     /// The same with the most ordinary execution that has the finding.
@@ -269,7 +278,13 @@ impl fmt::Display for Verdict {
                     "no finding in {executions} executions; {bounded} more are bounded, and not at their end{omitted}"
                 )
             }
-            None => write!(f, "no finding in {executions} executions, which are not all{}", self.omitted),
+            None => {
+                write!(f, "no finding in {executions} executions, which are not all")?;
+                if let Some(estimate) = &self.estimate {
+                    write!(f, " ({})", estimate.covered(executions + self.counts.blocked))?;
+                }
+                write!(f, "{}", self.omitted)
+            }
         }
     }
 }
@@ -316,10 +331,54 @@ impl Builder {
             let Some(learnt) = learnt else {
                 let verdict = Verdict::new(exploration.counts(), finding, end.is_continue(), None);
                 drop(exploration);
-                return Verdict { omitted, ..verdict }.with(trace, self, code);
+                let verdict = Verdict { omitted, ..verdict }.with(trace, self, code);
+                return self.with_estimate(verdict, code);
             };
             lessons = learnt;
         }
+    }
+
+    /// About how many executions the code has, from so many random walks. It takes about as long as to visit so many.
+    ///
+    /// ```
+    /// use explore::sync::Arc;
+    /// use explore::sync::atomic::{AtomicU32, Ordering};
+    /// use explore::{Builder, thread};
+    ///
+    /// let estimate = Builder::new().estimate(1000, || {
+    ///     let counter = Arc::new(AtomicU32::new(0));
+    ///     for _ in 0..7 {
+    ///         let counter = Arc::clone(&counter);
+    ///         thread::spawn(move || counter.fetch_add(1, Ordering::Relaxed));
+    ///     }
+    /// });
+    /// // There are 7!, which is 5,040.
+    /// assert!((2500..10_000).contains(&estimate.executions), "{estimate}");
+    /// ```
+    pub fn estimate(&self, walks: u64, code: impl Fn() + 'static) -> Estimate {
+        self.estimate_of(walks, &(Rc::new(code) as Rc<dyn Fn()>))
+    }
+
+    fn estimate_of(&self, walks: u64, code: &Rc<dyn Fn()>) -> Estimate {
+        let mut lessons = Lessons::default();
+        loop {
+            let native = Native::new(self, Rc::clone(code), lessons).exhaustive();
+            let mut learnt = None;
+            let estimate = Exploration::new(native, self.model).estimate(walks, |native| {
+                learnt = native.lessons();
+                learnt.is_none()
+            });
+            match learnt {
+                Some(learnt) => lessons = learnt,
+                None => return estimate,
+            }
+        }
+    }
+
+    /// If not all was explored for want of time, a verdict says about how much there is.
+    fn with_estimate(&self, verdict: Verdict, code: &Rc<dyn Fn()>) -> Verdict {
+        let is_cut = verdict.finding.is_none() && !verdict.is_complete && verdict.counts.bounded == 0;
+        Verdict { estimate: is_cut.then(|| self.estimate_of(WALKS, code)), ..verdict }
     }
 
     fn is_late(&self, visited: u64) -> bool {

@@ -8,6 +8,7 @@ use std::io;
 use std::marker::PhantomData;
 use std::mem;
 use std::panic::Location;
+use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -128,6 +129,14 @@ fn take<T>(slot: &Slot<T>) -> std::thread::Result<T> {
 /// joined before that ends.
 #[track_caller]
 fn start<'a, T: 'a>(name: Option<String>, code: impl FnOnce() -> T + 'a) -> (Thread, Slot<T>) {
+    let (thread, result) = make(name, code);
+    begin(&thread);
+    (thread, result)
+}
+
+/// Makes a thread, which has not been started yet.
+#[track_caller]
+fn make<'a, T: 'a>(name: Option<String>, code: impl FnOnce() -> T + 'a) -> (Thread, Slot<T>) {
     let run = runtime::expect();
     let result = Arc::new(Mutex::new(None));
     let slot = Arc::clone(&result);
@@ -140,10 +149,13 @@ fn start<'a, T: 'a>(name: Option<String>, code: impl FnOnce() -> T + 'a) -> (Thr
     // SAFETY: the caller joins the thread in time, and when a run is taken down, threads are in the order in which they
     // were made, the last one first.
     let code = unsafe { mem::transmute::<Box<dyn FnMut() + 'a>, Box<dyn FnMut() + 'static>>(code) };
-    let place = Location::caller();
-    let thread = run.spawn(place, |number| (Thread::new(number, name), code));
-    run.step(Step::Spawn(thread.number()), Kind::Number, place);
+    let thread = run.spawn(Location::caller(), |number| (Thread::new(number, name), code));
     (thread, result)
+}
+
+#[track_caller]
+fn begin(thread: &Thread) {
+    runtime::expect().step(Step::Spawn(thread.number()), Kind::Number, Location::caller());
 }
 
 #[track_caller]
@@ -182,6 +194,72 @@ impl<T> JoinHandle<T> {
     pub fn join(self) -> std::thread::Result<T> {
         join(&self.thread);
         take(&self.result)
+    }
+}
+
+/// Starts so many threads that run the same code, and that nothing tells apart. An exploration does not visit all of
+/// the executions that differ in the names of these threads alone: of `n!` it visits one, most often
+/// ([`Builder::symmetry`](crate::Builder::symmetry)). The code must not use what is different for each thread, such as
+/// the number of [`current`]. What it owns is dropped when all of them have finished, by the thread that has started
+/// them.
+///
+/// ```
+/// use explore::sync::atomic::{AtomicU32, Ordering};
+/// use explore::{Builder, thread};
+///
+/// let code = || {
+///     let counter = explore::sync::Arc::new(AtomicU32::new(0));
+///     let theirs = explore::sync::Arc::clone(&counter);
+///     let threads = thread::alike(5, move || {
+///         theirs.fetch_add(1, Ordering::Relaxed);
+///     });
+///     threads.join();
+///     assert_eq!(counter.load(Ordering::Relaxed), 5);
+/// };
+/// assert_eq!(Builder::new().check(code).counts.executions, 1);
+/// assert_eq!(Builder { symmetry: false, ..Builder::new() }.check(code).counts.executions, 120);
+/// ```
+#[track_caller]
+pub fn alike(count: usize, code: impl Fn() + 'static) -> Alike {
+    let code: Rc<dyn Fn()> = Rc::new(code);
+    let mut threads: Vec<Thread> = Vec::with_capacity(count);
+    for _ in 0..count {
+        let code = Rc::clone(&code);
+        let (thread, _) = make(None, move || code());
+        let first = threads.first().unwrap_or(&thread);
+        runtime::expect().set_kind(thread.number(), first.number());
+        begin(&thread);
+        threads.push(thread);
+    }
+    Alike { threads, _code: code }
+}
+
+/// Threads that run the same code. Who drops this waits for all of them to finish.
+#[must_use = "it waits for the threads where it is dropped"]
+pub struct Alike {
+    threads: Vec<Thread>,
+    /// It is dropped here, after the threads: which of them is the last one, nothing in the code tells.
+    _code: Rc<dyn Fn()>,
+}
+
+impl fmt::Debug for Alike {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Alike").field("threads", &self.threads).finish_non_exhaustive()
+    }
+}
+
+impl Alike {
+    /// Waits for all of them to finish.
+    #[track_caller]
+    pub fn join(self) {
+        drop(self);
+    }
+}
+
+impl Drop for Alike {
+    #[track_caller]
+    fn drop(&mut self) {
+        self.threads.iter().for_each(join);
     }
 }
 

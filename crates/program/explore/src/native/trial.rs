@@ -46,6 +46,8 @@ pub struct Trial {
     /// As in [`Builder`].
     pub spurious_failures: u32,
     /// As in [`Builder`].
+    pub symmetry: bool,
+    /// As in [`Builder`].
     pub leaks: bool,
     /// How long to explore. If the time is up before all was explored, that is no pass.
     pub seconds: Option<u64>,
@@ -55,7 +57,7 @@ pub struct Trial {
 
 impl Default for Trial {
     fn default() -> Self {
-        let Builder { max_steps, max_executions, max_spins, leaks, spurious_failures, .. } = Builder::new();
+        let Builder { max_steps, max_executions, max_spins, leaks, symmetry, spurious_failures, .. } = Builder::new();
         Self {
             model: Model::C20.name(),
             mode: "all",
@@ -66,6 +68,7 @@ impl Default for Trial {
             max_executions,
             max_spins,
             spurious_failures,
+            symmetry,
             leaks,
             seconds: None,
             replay: None,
@@ -85,7 +88,8 @@ impl Trial {
         let Some(model) = Model::from_name(self.model) else {
             panic!("`model` is one of {names}, and not {}", self.model);
         };
-        let Self { max_steps, max_executions, max_spins, leaks, spurious_failures, depth, history, .. } = self;
+        let Self { max_steps, max_executions, max_spins, leaks, symmetry, spurious_failures, depth, history, .. } =
+            self;
         let time = self.seconds.map(Duration::from_secs);
         let deadline = time.and_then(|time| Instant::now().checked_add(time));
         let builder = Builder {
@@ -94,6 +98,7 @@ impl Trial {
             max_executions,
             max_spins,
             leaks,
+            symmetry,
             spurious_failures,
             deadline,
             ..Builder::new()

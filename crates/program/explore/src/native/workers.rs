@@ -83,6 +83,10 @@ impl Program for Worker {
     fn asks_for_liveness(&self) -> bool {
         self.builder.liveness
     }
+
+    fn kind(&mut self, thread: u32) -> Option<u32> {
+        self.native().kind(thread)
+    }
 }
 
 /// What a worker has heard.
@@ -152,7 +156,8 @@ impl Builder {
                 None if heard.iter().any(|heard| heard.has_finding) => return alone(code),
                 None => {
                     let omitted = heard.iter().fold(Omitted::default(), |all, heard| all.with(heard.omitted));
-                    return Verdict { omitted, ..Verdict::new(counts, None, end.is_continue(), None) };
+                    let verdict = Verdict { omitted, ..Verdict::new(counts, None, end.is_continue(), None) };
+                    return self.with_estimate(verdict, &(Rc::new(move || code()) as Rc<dyn Fn()>));
                 }
             }
         }

@@ -17,5 +17,6 @@ mod random;
 mod roles;
 mod spurious;
 mod statics;
+mod symmetry;
 mod tutorial;
 mod waits;

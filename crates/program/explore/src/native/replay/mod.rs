@@ -171,6 +171,7 @@ pub(super) struct Native {
     max_threads: u32,
     max_spins: u32,
     liveness: bool,
+    symmetry: bool,
     finding: Option<Finding>,
     /// The steps that make the finding, if it is about some.
     shown: Vec<(u32, u32)>,
@@ -196,6 +197,7 @@ impl Native {
             max_threads: builder.max_threads.unwrap_or(u32::MAX),
             max_spins: builder.max_spins,
             liveness: builder.liveness,
+            symmetry: builder.symmetry,
             finding: None,
             shown: Vec::new(),
             lessons,
@@ -570,6 +572,10 @@ impl Program for Native {
 
     fn asks_for_liveness(&self) -> bool {
         self.liveness
+    }
+
+    fn kind(&mut self, thread: u32) -> Option<u32> {
+        self.run.kind(thread).filter(|_| self.symmetry)
     }
 
     fn wake(&mut self, thread: u32, graph: &Graph) {

@@ -184,6 +184,8 @@ pub(super) struct Run {
     /// The number of a thread, given the thread that has made it, and how many that had made before. It stays the same
     /// from execution to execution.
     threads: RefCell<FxHashMap<(u32, u32), u32>>,
+    /// The kinds of threads that are like others.
+    kinds: RefCell<FxHashMap<u32, u32>>,
     /// What must be dropped before an execution ends, and where it was made.
     live: RefCell<Vec<Option<(Code, &'static str)>>>,
     /// What `lazy_static!` has made, by the address of the static; and whether some of it owns something.
@@ -293,6 +295,7 @@ impl Run {
             objects: RefCell::default(),
             spawned: RefCell::default(),
             threads: RefCell::default(),
+            kinds: RefCell::default(),
             live: RefCell::default(),
             lazies: RefCell::default(),
             has_owning_lazy: Cell::new(false),
@@ -439,11 +442,24 @@ impl Run {
             let next = threads.len() as u32 + 1;
             *threads.entry((context.handle.number(), made)).or_insert(next)
         };
+        if !self.kinds.borrow().is_empty() {
+            self.kinds.borrow_mut().remove(&thread);
+        }
         let (handle, code) = make(thread);
         let context = Box::new(Context::new(handle.clone(), code));
         self.spawned.borrow_mut().push(Spawned { thread, place, context });
         self.has_news.set(true);
         handle
+    }
+
+    /// A thread that is about to begin is like all others of its kind.
+    pub(super) fn set_kind(&self, thread: u32, kind: u32) {
+        self.kinds.borrow_mut().insert(thread, kind);
+    }
+
+    /// The kind of a thread, if others may be like it.
+    pub(super) fn kind(&self, thread: u32) -> Option<u32> {
+        self.kinds.borrow().get(&thread).copied()
     }
 
     /// Something must be dropped before the execution ends.

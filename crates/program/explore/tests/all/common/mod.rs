@@ -221,7 +221,7 @@ pub fn sampled_by(mut sampler: Sampler<Code>, code: &Code, runs: u64) -> (BTreeS
 }
 
 /// The class of a graph, without what waits.
-fn class(code: &Code, graph: &Graph) -> Class {
+pub fn class(code: &Code, graph: &Graph) -> Class {
     (0..code.threads.len() as u32)
         .map(|thread| {
             (0..graph.len(thread) - u32::from(graph.is_waiting(thread)))
