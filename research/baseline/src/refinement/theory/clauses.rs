@@ -44,7 +44,7 @@ impl Literal {
 /// The clauses of a theory over some calls.
 pub(super) struct Clauses {
     pub(super) variables: u32,
-    pub(super) clauses: Vec<Vec<Literal>>,
+    pub(super) all: Vec<Vec<Literal>>,
     literals: usize,
     /// The call at each place of the order.
     pub(super) calls: Vec<usize>,
@@ -103,7 +103,7 @@ impl Clauses {
         }
         let mut clauses = Self {
             variables: 1,
-            clauses: vec![vec![Literal::TRUE]],
+            all: vec![vec![Literal::TRUE]],
             literals: 1,
             calls: places.clone(),
             order: Vec::new(),
@@ -153,7 +153,7 @@ impl Clauses {
             }
         }
         self.literals += clause.len();
-        self.clauses.push(clause);
+        self.all.push(clause);
     }
 
     pub(super) fn before(&self, i: usize, j: usize) -> Literal {
@@ -379,7 +379,9 @@ impl Clauses {
             _ => {
                 let name = self.variable();
                 if is_conjunction {
-                    literals.into_iter().for_each(|literal| self.clause([name.not(), literal]));
+                    for literal in literals {
+                        self.clause([name.not(), literal]);
+                    }
                 } else {
                     self.clause([name.not()].into_iter().chain(literals));
                 }
@@ -396,12 +398,15 @@ enum Leaf<'f, O, R> {
     Not(&'f Formula<O, R>),
 }
 
+/// Whether a formula is a conjunction, and its parts.
+type Compound<'f, O, R> = (bool, Vec<Part<'f, O, R>>);
+
 /// Whether a formula, or its negation, is a conjunction, and its parts.
 fn parts<'f, O, R>(
     formula: &'f Formula<O, R>,
     is_positive: bool,
     domain: &Domain<'_, O, R>,
-) -> Result<(bool, Vec<Part<'f, O, R>>), Leaf<'f, O, R>> {
+) -> Result<Compound<'f, O, R>, Leaf<'f, O, R>> {
     let of = |formulas: &'f [Formula<O, R>]| {
         formulas.iter().map(|formula| Part { formula, is_positive, node: None }).collect()
     };

@@ -17,7 +17,7 @@ impl Clauses {
         let mut solver = Solver::new(batsat::SolverOpts::default(), Stop::new(budget));
         let variables: Vec<_> = (0..self.variables).map(|_| solver.new_var_default()).collect();
         let lit = |literal: Literal| Lit::new(variables[literal.0 as usize / 2], literal.0 & 1 == 0);
-        for clause in &self.clauses {
+        for clause in &self.all {
             solver.add_clause_reuse(&mut clause.iter().map(|&literal| lit(literal)).collect());
         }
         let answer = solver.solve_limited(&[]);
@@ -43,7 +43,7 @@ impl Clauses {
         let mut occurrences: Vec<Vec<u32>> = vec![Vec::new(); 2 * self.variables as usize];
         let mut is_true = vec![false; 2 * self.variables as usize];
         let mut left: Vec<Literal> = Vec::new();
-        for (number, clause) in (0..).zip(&self.clauses) {
+        for (number, clause) in (0..).zip(&self.all) {
             match clause[..] {
                 [] => return Answer::Contradiction,
                 [literal] => left.push(literal),
@@ -58,7 +58,7 @@ impl Clauses {
                 continue;
             }
             for &number in &occurrences[literal.not().0 as usize] {
-                let clause = &self.clauses[number as usize];
+                let clause = &self.all[number as usize];
                 if clause.iter().any(|literal| is_true[literal.0 as usize]) {
                     continue;
                 }
