@@ -52,7 +52,7 @@ pub struct Watch(Which);
 #[derive(Serialize, Deserialize)]
 enum Which {
     ScObserved(ScObserved),
-    C11(C11),
+    C11(Box<C11>),
     Object(Box<Linearizable>),
     Windowed(Windowed),
     Transactions(Box<Transactions>),
@@ -81,7 +81,7 @@ impl Watch {
             if let Some(threads) = wanted.threads {
                 monitor.set_threads(threads);
             }
-            monitor
+            Which::C11(Box::new(monitor))
         };
         let windowed = |mut monitor: Windowed| {
             monitor.set_default_initial(stream.initial_value(KeyId::NONE));
@@ -132,10 +132,10 @@ impl Watch {
                 return Err(format!("{model} is about reads and writes, and this is a stream of a {}", object.name()));
             }
             Model::ScObserved => Which::ScObserved(ScObserved::new()),
-            Model::Ra => Which::C11(c11(C11::ra())),
-            Model::Rc20 => Which::C11(c11(C11::rc20())),
-            Model::Relaxed => Which::C11(c11(C11::relaxed())),
-            Model::Wra => Which::C11(c11(C11::wra())),
+            Model::Ra => c11(C11::ra()),
+            Model::Rc20 => c11(C11::rc20()),
+            Model::Relaxed => c11(C11::relaxed()),
+            Model::Wra => c11(C11::wra()),
             Model::Wsc => Which::Windowed(windowed(Windowed::wsc())),
             Model::Tso => Which::Windowed(windowed(Windowed::tso())),
             other => {
