@@ -125,3 +125,27 @@ pub fn stop_exploring() {}
 pub fn skip_branch() {
     runtime::expect().stop(Location::caller());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is not used is told if it is set, and only then.
+    #[test]
+    fn what_is_not_used_is_told() {
+        let mut builder = Builder { preemption_bound: None, checkpoint_file: None, ..Builder::new() };
+        assert_eq!(builder.ignored(), Vec::<String>::new());
+        builder.preemption_bound = Some(2);
+        builder.checkpoint_file("state.json");
+        builder.expect_explicit_explore = true;
+        let told = builder.ignored();
+        for (line, begin) in told.iter().zip([
+            "`preemption_bound` 2 is not used",
+            "`checkpoint_file` state.json is neither read nor written",
+            "`expect_explicit_explore` is not used",
+        ]) {
+            assert!(line.starts_with(begin), "{line}");
+        }
+        assert_eq!(told.len(), 3);
+    }
+}
