@@ -123,6 +123,23 @@ impl Server {
         probe::run(&config).is_ok()
     }
 
+    /// How many deadlocks PostgreSQL has counted so far. A connection tells its own when it ends.
+    pub fn deadlocks(&self) -> u64 {
+        let ask = |query: &str| {
+            let port = self.port.to_string();
+            let mut command = Command::new(program("psql").expect("the client of PostgreSQL"));
+            command.args(["-h", "127.0.0.1", "-p", &port, "-U", "postgres", "-Atc", query]);
+            let output = command.output().unwrap();
+            String::from_utf8_lossy(&output.stdout).trim().parse().expect("a number")
+        };
+        let others = "select count(*) from pg_stat_activity \
+                      where backend_type = 'client backend' and pid <> pg_backend_pid()";
+        while ask(others) > 0 {
+            sleep(Duration::from_millis(30));
+        }
+        ask("select sum(deadlocks) from pg_stat_database")
+    }
+
     /// Stops the server at once, without a word to its clients.
     pub fn kill(&mut self) {
         let Some(mut child) = self.child.take() else { return };
