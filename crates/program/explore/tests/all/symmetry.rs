@@ -297,7 +297,7 @@ fn rust_code() {
         assert!(by(true, limit).finding.is_some() && by(false, limit).finding.is_some(), "{limit}");
     }
     // What the threads share is dropped once, by nobody that differs from one execution to another.
-    let dropped = Builder { leaks: true, ..Builder::new() }.check(|| {
+    let dropped = Builder::new().check(|| {
         struct Told(Arc<AtomicU32>);
         impl Drop for Told {
             fn drop(&mut self) {
