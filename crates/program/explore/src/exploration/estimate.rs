@@ -97,7 +97,8 @@ fn lasting(time: Duration) -> String {
     if count >= 1e6 {
         return "more than a million years".to_owned();
     }
-    format!("{} {unit}{}", grouped(count as u64), if count == 1.0 { "" } else { "s" })
+    let count = count as u64;
+    format!("{} {unit}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
 /// Random numbers, and what the walks so far say of branches.

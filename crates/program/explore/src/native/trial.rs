@@ -98,8 +98,8 @@ impl Trial {
             max_executions,
             max_spins,
             leaks,
-            symmetry,
             spurious_failures,
+            symmetry,
             deadline,
             ..Builder::new()
         };
