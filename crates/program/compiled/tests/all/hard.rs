@@ -23,7 +23,8 @@ fn c(text: &str) -> ProgramVerdict {
 
 /// What a thread of a program does, with these headers.
 fn in_thread(headers: &str, body: &str) -> String {
-    let headers: String = headers.split_whitespace().map(|header| format!("#include <{header}>\n")).collect();
+    let headers: Vec<String> = headers.split_whitespace().map(|header| format!("#include <{header}>\n")).collect();
+    let headers = headers.concat();
     format!(
         "#include <pthread.h>\n#include <stddef.h>\n{headers}
          static void *run(void *argument) {{ {body} return argument; }}

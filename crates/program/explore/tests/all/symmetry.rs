@@ -141,7 +141,7 @@ fn program(random: &mut Random) -> (Code, u32) {
 fn any_program(random: &mut Random) -> (Code, u32) {
     let locations = 1 + random.below(2) as u32;
     let lines = |random: &mut Random, most: usize| -> Vec<Line> {
-        (0..1 + random.below(most)).map(|register| line(random, register, locations)).collect()
+        (0..=random.below(most)).map(|register| line(random, register, locations)).collect()
     };
     let equal = 2 + random.below(2);
     let mut lines_of_equal = lines(random, if equal == 2 { 4 } else { 2 });
@@ -174,7 +174,7 @@ fn any_program(random: &mut Random) -> (Code, u32) {
 
 #[test]
 fn nothing_is_lost() {
-    let mut random = Random(0x0A11_CE);
+    let mut random = Random(0x000A_11CE);
     let (mut all, mut kept) = (0, 0);
     for case in 0..cases(250) {
         let (code, locations) = program(&mut random);
