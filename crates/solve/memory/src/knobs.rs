@@ -21,22 +21,30 @@ search::knobs! {
         events_per_guess: usize = 1 << 7, "events";
         /// How many guesses of a run can be changed. Earlier ones are final.
         open_guesses: usize = 64, "guesses";
-        /// How many steps a run may take back for each step forward.
-        steps_back: usize = 4, "steps";
+        /// For each step forward, a run may take one step back, and one more for so many threads: saturation takes
+        /// longer if there are many. With four steps for any number of threads, the run of 64 threads x 64 locations x
+        /// 100,000 operations is stuck after 44,770 events, and with nine after 79,714 (84 ms; plain saturation 105).
+        threads_per_step_back: usize = 1 << 3, "threads";
+        /// More threads than so many do not give a run more steps back. Without this limit, `tso` of 256 threads x 64
+        /// locations x 10,000 operations takes 73 ms instead of 58 without a run; with it, both take as long.
+        most_threads: usize = 1 << 6, "threads";
         /// For every so many entries of the clocks of an execution, a run may take one step back without progress:
-        /// saturation of few threads is cheap. On 64 threads x 8 locations x 100,000 operations, runs with one for 512
-        /// are stuck (137 ms), and with one for 128 they are not (58 ms). With one for 32, 16 x 1,000 x 500,000, where
-        /// runs are stuck, takes 237 ms instead of 225.
+        /// saturation of few threads is cheap. On 64 threads x 10,000 locations x 100,000 operations, runs with one for
+        /// 256 are stuck too early for a beginning (308 ms), and with one for 128 they are not (243 ms).
         entries_per_step_back: usize = 1 << 7, "entries";
-        /// Whether saturation goes on where a run is stuck, or begins anew.
-        reuse: bool = true, "true or false";
-        /// Where a run of `sc` is stuck, one event in so many is looked at for a violation. That finds it without
-        /// saturation of the whole, or is in vain. Without, a violation of 16 threads x 64 locations x 500,000
-        /// operations takes 103 ms instead of 51 (seed 3: 149 instead of 47). With one in 64, a violation of 100,000
-        /// operations is not found that way (31 ms instead of 13).
-        around_stuck: usize = 16, "events";
-        /// With fewer events to look at, saturation of the whole is cheap.
-        least_around_stuck: usize = 1 << 12, "events";
+        /// A run that is stuck before one part in so many of the events went is no beginning: the search in the rest
+        /// would cost as much as that in the whole, and may be in vain. With a beginning that is kept, 16 threads x
+        /// 10,000 locations x 100,000 operations take 62 ms, and without (saturation of the whole) 77.
+        beginning_part: usize = 1 << 3, "parts";
+        /// A shorter beginning is none either: saturation of a small execution is cheap.
+        least_beginning: usize = 1 << 10, "events";
+        /// One part in so many of what went is given back when a run is stuck: what went last may be in a wrong order.
+        /// On 64 threads x 10,000 locations x 100,000 operations, the rest of a run that gives nothing back has no
+        /// order (15,785 events went). With one in eight, 16 x 1,000 x 100,000 takes 51 ms, with one in 16 it is 46.
+        given_back: usize = 1 << 4, "parts";
+        /// For every so many events of the rest, its threads may wait for each other once before the search is given
+        /// up. What is found was found after at most one wait for 230 events, mostly for thousands.
+        events_per_step: usize = 1 << 6, "events";
         /// Whether the lags of reads correct the ages of events in a run. Without, 64 threads x 8 locations x 100,000
         /// operations take 251 ms instead of 120.
         lags: bool = true, "true or false";

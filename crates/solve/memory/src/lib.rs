@@ -52,7 +52,7 @@ use causal::Causality;
 use history::Execution;
 use limits::Limits;
 use model::{Decided, Evidence, GaveUp, Model, Verdict, View};
-use store::run::Ran;
+use store::Answer;
 use tactics::verdicts::Verdicts;
 use tactics::{Asked, Attempt};
 
@@ -138,8 +138,8 @@ pub struct ExecutionChecker<'a> {
     asks_recorded: bool,
     /// All events in the order of the file, if every read returns the last write in that order. Computed at most once.
     recorded: OnceCell<Option<Vec<u32>>>,
-    /// The run in the frame of `sc`. Computed at most once.
-    ran: OnceCell<Ran>,
+    /// What a run in the frame of `sc` and its rest say. Computed at most once.
+    ran: OnceCell<Answer>,
     /// Whether the execution has rmws. Computed at most once.
     rmws: OnceCell<bool>,
 }

@@ -15,13 +15,12 @@
 //! [`super::downward`]-closed sets is polynomial for few threads (RF, Theorem 1.3), but yields no short proof. So the
 //! two searches take [turns](search::Turns). The total time is that of the faster search, within a constant factor.
 
-use std::cell::OnceCell;
 use std::ops::ControlFlow::{Break, Continue};
 
 use history::Execution;
 use model::{Evidence, GaveUp};
+use order::Rows;
 use order::saturation::NONE;
-use order::{Rows, Saturation};
 
 use super::causal::Causal;
 use super::clocks::width;
@@ -73,12 +72,11 @@ pub(super) fn search(
     budget: &Budget,
 ) -> Result<Result<Vec<u32>, Evidence>, Ended> {
     let frame = frame(execution, causal);
-    let begun = match run(&frame, knobs.store, &OnceCell::new(), budget) {
-        Ran::Complete(line) => return Ok(Ok(line)),
-        Ran::Stuck(line) => line,
-    };
+    if let Ran::Complete(line) = run(&frame, knobs.store, budget) {
+        return Ok(Ok(line));
+    }
     check_room(budget, execution.len().saturating_mul(width(execution.thread_count())))?;
-    let saturated = match Saturated::after(&begun, Saturation::default(), &frame, budget) {
+    let saturated = match Saturated::new(&frame, budget) {
         Ok(Saturated { witness: Some(line), .. }) => return Ok(Ok(line)),
         Ok(saturated) => saturated,
         Err(Unsaturated::GaveUp(why)) => return Err(why.into()),
@@ -167,7 +165,7 @@ mod tests {
             }
             let frame = frame(&execution, &causal);
             let knobs = StoreKnobs { events_per_guess: 1, ..StoreKnobs::default() };
-            let found = match run(&frame, knobs, &OnceCell::new(), &Budget::UNLIMITED) {
+            let found = match run(&frame, knobs, &Budget::UNLIMITED) {
                 Ran::Complete(line) => Some(line),
                 Ran::Stuck(_) => None,
             };

@@ -21,7 +21,7 @@ use history::execution::{Event, Kind};
 use history::{Execution, MemoryOrder};
 use order::lanes::Lane;
 use order::saturation::NONE;
-use order::{Rows, Saturation};
+use order::{Hops, Rows, Saturation};
 
 use super::explain::Hop;
 use crate::writes::Readers;
@@ -112,6 +112,14 @@ impl<'a> Frame<'a> {
         Frame { execution: Cow::Owned(execution), relaxation: Relaxation::Nothing, split: Some(split) }
     }
 
+    /// The frame of some of the events, with the same chains. `predecessors` makes the base predecessors of each.
+    pub fn with(&self, execution: Execution, predecessors: impl FnOnce() -> Rows) -> Frame<'static> {
+        match &self.split {
+            None => Frame { execution: Cow::Owned(execution), relaxation: self.relaxation, split: None },
+            Some(split) => Frame::split(execution, self.relaxation, predecessors(), split.owners.clone()),
+        }
+    }
+
     /// The events, by chain.
     pub fn execution(&self) -> &Execution {
         &self.execution
@@ -195,27 +203,37 @@ impl<'a> Frame<'a> {
         at.map_or(NONE, |at| reads.of(event as usize)[at])
     }
 
+    /// A path of the base alone, if there is one.
+    pub fn base_path(&self, from: u32, to: u32) -> Option<Vec<Hop>> {
+        self.path(from, to, |_, _| true)
+    }
+
     /// A path of program order and reads-from alone. There must be one.
     pub fn causal_path(&self, from: u32, to: u32) -> Vec<Hop> {
         if self.in_program_order(from, to) {
             return vec![Hop::Po(from, to)];
         }
+        let path = self.path(from, to, |source, event| self.because_of(source, event) == NONE);
+        debug_assert!(path.is_some(), "what a read knows of has a path");
+        path.unwrap_or_default()
+    }
+
+    /// A path of the chains and of those base predecessors that may be used.
+    fn path(&self, from: u32, to: u32, may_be_used: impl Fn(u32, u32) -> bool) -> Option<Vec<Hop>> {
         let execution = self.execution();
-        let hops = order::path(
-            execution.starts(),
-            |event| execution.threads()[event as usize].index(),
-            from,
-            to,
-            |event, edges| {
-                let sources = self.predecessors(event).filter(|&source| self.because_of(source, event) == NONE);
-                edges.extend(sources.map(|source| (source, ())));
-            },
-        );
-        debug_assert!(hops.is_some(), "what a read knows of has a path");
-        let hop = |hop: &order::Hop<()>| match *hop {
-            order::Hop::Chain(from, to) => Hop::Po(from, to),
-            order::Hop::Edge(from, to, ()) => Hop::Rf(from, to),
-        };
-        hops.iter().flatten().map(hop).collect()
+        let chain_of = |event: u32| execution.threads()[event as usize].index();
+        let hops = order::path(execution.starts(), chain_of, from, to, |event, edges| {
+            let used = self.predecessors(event).filter(|&predecessor| may_be_used(predecessor, event));
+            edges.extend(used.map(|predecessor| (predecessor, ())));
+        });
+        let mut path = Vec::new();
+        for hop in hops? {
+            let hop = match hop {
+                order::Hop::Chain(from, to) => Hop::Po(from, to),
+                order::Hop::Edge(from, to, ()) => self.hop(from, to),
+            };
+            self.append(&mut path, hop);
+        }
+        Some(path)
     }
 }

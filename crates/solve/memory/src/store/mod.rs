@@ -3,36 +3,44 @@
 //! Each of these models asks for a store order `ww` with `base u ww u rw[ww]` acyclic, where the base is a [`frame`].
 //! The two [`rules`] force some pairs of writes into an order. The weak form of the model asks only that these forced
 //! pairs make no cycle. [`saturate`] decides the weak form, and [`search`] decides the pairs that it leaves open.
-//! Before that, a [`run`] looks for an order of all events without saturation. [`windows`] decides long executions of
-//! `pso`, piece by piece.
+//! Before that, a [`run`] looks for an order of all events without saturation; where it is stuck, only the [`rest`] is
+//! saturated and searched. [`windows`] decides long executions of `pso`, piece by piece.
 
 pub mod explain;
 pub mod frame;
 pub mod interleaving;
 pub mod nearness;
+pub mod rest;
 pub mod rules;
 pub mod run;
 pub mod saturate;
 pub mod search;
 pub mod windows;
 
-use std::cell::OnceCell;
-
 use ::search::{Ending, Steps};
 use history::execution::EventId;
 use history::{Execution, OperationId};
-use model::{Budget, Decided, Derivation, Evidence, GaveUp};
+use model::{Budget, Derivation, Evidence, GaveUp};
 use order::lanes::{Lane, lanes};
 use order::saturation::NONE;
 use order::{Explainer, Explanation, Saturation};
 
 use self::search::{StoreOrder, StoreSearch, refutation};
-use crate::knobs::StoreKnobs;
 use crate::{Attempt, Limits, Tactic, consistent, violation};
 use explain::{DerivationBuilder, Hop};
 use frame::{Frame, Relaxation};
-use run::Ran;
 use saturate::{Saturated, Unsaturated};
+
+/// What is known after a part of an execution was looked at, piece by piece or where a run is stuck.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// An order of all events.
+    Found(Vec<u32>),
+    /// There is none, since saturation leads to this cycle.
+    Refuted(Derivation),
+    /// Nothing is known.
+    Nothing,
+}
 
 /// The tactics that look for a store order in one frame. The execution must have no thin-air read.
 pub(crate) struct StoreOrders<'f> {
@@ -40,10 +48,7 @@ pub(crate) struct StoreOrders<'f> {
     /// Whether the model is a weak one, which saturation decides.
     is_weak: bool,
     witness: bool,
-    budget: Budget,
-    knobs: StoreKnobs,
-    /// The events that saturation begins with: those that a run let go before it was stuck, once it is known.
-    begun: Option<Vec<u32>>,
+    limits: Limits,
     /// The search, if the saturated order was computed and left pairs open, and how many steps it has taken.
     search: Option<AnySearch<'f>>,
     taken: u64,
@@ -85,14 +90,13 @@ impl AnySearch<'_> {
 
 impl<'f> StoreOrders<'f> {
     pub(crate) fn new(frame: &'f Frame<'f>, is_weak: bool, witness: bool, limits: &Limits) -> Self {
-        let (budget, knobs) = (limits.budget.clone(), limits.knobs.store);
-        Self { frame, is_weak, witness, budget, knobs, begun: None, search: None, taken: 0 }
+        Self { frame, is_weak, witness, limits: limits.clone(), search: None, taken: 0 }
     }
 
     /// Tries a tactic. A search ends with [`GaveUp::Steps`] once it has taken so many steps, and may be continued.
     pub(crate) fn attempt(&mut self, tactic: Tactic, steps: u64) -> Attempt {
         match tactic {
-            Tactic::Run => Ok(self.run()),
+            Tactic::Run => self.run(),
             Tactic::Saturation => self.saturation(),
             Tactic::Search => self.search(steps),
             // `coherence` decides only if the frame cannot be built, and it was built.
@@ -100,28 +104,21 @@ impl<'f> StoreOrders<'f> {
         }
     }
 
-    /// Tries a run. If it is stuck, saturation goes on from there.
-    fn run(&mut self) -> Option<Decided> {
-        match run::run(self.frame, self.knobs, &OnceCell::new(), &self.budget) {
-            Ran::Complete(line) => Some(consistent(Tactic::Run.name(), self.witness_of(&line))),
-            Ran::Stuck(line) => {
-                self.begun = Some(line);
-                None
-            }
-        }
-    }
-
-    /// The same, where saturation begins with these events of a run.
-    #[must_use]
-    pub(crate) fn beginning_with(self, line: Vec<u32>) -> Self {
-        Self { begun: Some(line), ..self }
+    /// Tries a run and, where it is stuck, its rest.
+    fn run(&self) -> Attempt {
+        let name = Tactic::Run.name();
+        Ok(match rest::decide(self.frame, &self.limits)? {
+            Answer::Found(line) => Some(consistent(name, self.witness_of(&line))),
+            Answer::Refuted(cycle) => Some(violation(name, Evidence::Cycle(cycle))),
+            Answer::Nothing => None,
+        })
     }
 
     /// Saturation. For a strong model it decides if there is a cycle, or if the first pass found an order of all
     /// events.
     pub(crate) fn saturation(&mut self) -> Attempt {
-        room(&self.budget, self.frame)?;
-        if self.knobs.narrow && is_narrow(self.frame.execution()) {
+        room(&self.limits.budget, self.frame)?;
+        if self.limits.knobs.store.narrow && is_narrow(self.frame.execution()) {
             self.saturate::<u8>()
         } else {
             self.saturate::<u32>()
@@ -133,18 +130,12 @@ impl<'f> StoreOrders<'f> {
         AnySearch<'f>: From<StoreSearch<'f, L>>,
     {
         let name = Tactic::Saturation.name();
-        // Saturation that is asked for by name finds what it finds after a run.
-        let run = || run::run(self.frame, self.knobs, &OnceCell::new(), &self.budget).into_line();
-        let begun = match self.begun.take() {
-            _ if !self.knobs.reuse => Vec::new(),
-            Some(begun) => begun,
-            None => run(),
-        };
-        match Saturated::<L>::after(&begun, Saturation::default(), self.frame, &self.budget) {
+        let Limits { budget, knobs } = &self.limits;
+        match Saturated::<L>::reusing(Saturation::default(), self.frame, budget) {
             Ok(Saturated { witness: Some(line), .. }) => Ok(Some(consistent(name, self.witness_of(&line)))),
             Ok(_) if self.is_weak => Ok(Some(consistent(name, self.witness.then_some(Evidence::DecideAgain)))),
             Ok(saturated) => {
-                self.search = Some(StoreOrder::search(self.frame, saturated, self.knobs, &self.budget).into());
+                self.search = Some(StoreOrder::search(self.frame, saturated, knobs.store, budget).into());
                 Ok(None)
             }
             Err(unsaturated) => Ok(Some(violation(name, Evidence::Cycle(cycle_of(self.frame, &unsaturated)?)))),

@@ -7,9 +7,8 @@
 //! If a circle has no pair left, some guess before was wrong. It is the latest of those that the circle depends on.
 //! Then the next pair of its circle is turned round instead. Each read and each guess corrects the ages.
 //!
-//! If guesses do not help soon, the run is stuck. What went by then explains its reads. Saturation enters these events
-//! in the order in which they went ([`Saturated::after`](super::saturate::Saturated::after)), so a run that is stuck
-//! costs little more than its guesses.
+//! If guesses do not help soon, the run is stuck. What went by then explains its reads, and only the
+//! [rest](super::rest) is saturated and searched.
 //!
 //! Invariant: what went explains its reads, and no write among it that still has readers to come is overwritten.
 
@@ -66,20 +65,12 @@ pub enum Ran {
     Stuck(Vec<u32>),
 }
 
-impl Ran {
-    /// The events that went.
-    pub fn into_line(self) -> Vec<u32> {
-        let (Self::Complete(line) | Self::Stuck(line)) = self;
-        line
-    }
-}
-
-/// Runs in a frame, if the knobs allow guesses. `readers` are those of the frame's execution, once they are needed.
-pub fn run(frame: &Frame<'_>, knobs: StoreKnobs, readers: &OnceCell<Readers>, budget: &Budget) -> Ran {
+/// Runs in a frame, if the knobs allow guesses.
+pub fn run(frame: &Frame<'_>, knobs: StoreKnobs, budget: &Budget) -> Ran {
     if knobs.guesses == 0 {
         return Ran::Stuck(Vec::new());
     }
-    let mut run = GreedyInterleaving::new(frame, knobs, readers);
+    let mut run = GreedyInterleaving::new(frame, knobs);
     let count = run.go_on(budget);
     let line = run.interleaving.line().take(count).collect();
     if run.interleaving.is_complete() { Ran::Complete(line) } else { Ran::Stuck(line) }
@@ -91,7 +82,8 @@ struct GreedyInterleaving<'a> {
     knobs: StoreKnobs,
     interleaving: Interleaving<'a>,
     ages: Ages<'a>,
-    readers: &'a OnceCell<Readers>,
+    /// The readers of all writes, once they are needed.
+    readers: OnceCell<Readers>,
     guesses: Vec<Guess>,
     /// How many guesses there were.
     count: u32,
@@ -102,13 +94,13 @@ struct GreedyInterleaving<'a> {
 }
 
 impl<'a> GreedyInterleaving<'a> {
-    fn new(frame: &'a Frame<'_>, knobs: StoreKnobs, readers: &'a OnceCell<Readers>) -> Self {
+    fn new(frame: &'a Frame<'_>, knobs: StoreKnobs) -> Self {
         Self {
             frame,
             knobs,
             interleaving: Interleaving::new(frame.execution()),
             ages: Ages::new(frame),
-            readers,
+            readers: OnceCell::new(),
             guesses: Vec::new(),
             count: 0,
             guessed: FxHashMap::default(),
@@ -122,9 +114,12 @@ impl<'a> GreedyInterleaving<'a> {
     fn go_on(&mut self, budget: &Budget) -> usize {
         // Saturation is cheap if there are few events, and if there are few threads. Then few guesses and few steps
         // back are worth while.
-        let (events, threads) = (self.frame.execution().len(), self.frame.execution().thread_count());
-        let guesses = self.knobs.guesses.min((events / self.knobs.events_per_guess) as u32);
-        let most_back = events.saturating_mul(threads) / self.knobs.entries_per_step_back;
+        let Self { frame, knobs, .. } = &self;
+        let events = frame.execution().len();
+        let threads = frame.execution().thread_count().min(knobs.most_threads);
+        let guesses = knobs.guesses.min((events / knobs.events_per_guess) as u32);
+        let most_back = events * threads / knobs.entries_per_step_back;
+        let back_per_step = 1 + threads / knobs.threads_per_step_back;
         let (mut furthest, mut lowest, mut left, mut back_before) = (0, 0, guesses, 0);
         while !self.interleaving.is_complete() && !budget.is_due() {
             if self.advance(EVENTS_PER_TIME_CHECK) {
@@ -136,7 +131,7 @@ impl<'a> GreedyInterleaving<'a> {
             }
             let is_stuck = left == 0
                 || self.steps_back - back_before > most_back
-                || self.steps_back > most_back + self.knobs.steps_back * furthest;
+                || self.steps_back > most_back + back_per_step * furthest;
             if is_stuck || !self.guess() {
                 return lowest;
             }

@@ -137,18 +137,7 @@ impl<'a> Saturated<'a> {
 
 impl<'a, L: Lane> Saturated<'a, L> {
     /// As [`Saturated::new`], in the memory of an order that is not needed any more, or with entries of another width.
-    pub fn reusing(order: Saturation<L>, frame: &'a Frame<'_>, budget: &Budget) -> Result<Self, Unsaturated<L>> {
-        Self::after(&[], order, frame, budget)
-    }
-
-    /// The same, where events enter in that order first. They must be the beginning of an interleaving that explains
-    /// its reads, as a [run](super::run) finds it.
-    pub fn after(
-        begun: &[u32],
-        mut order: Saturation<L>,
-        frame: &'a Frame<'_>,
-        budget: &Budget,
-    ) -> Result<Self, Unsaturated<L>> {
+    pub fn reusing(mut order: Saturation<L>, frame: &'a Frame<'_>, budget: &Budget) -> Result<Self, Unsaturated<L>> {
         let execution = frame.execution();
         debug_assert!(execution.events().iter().all(|event| !event.kind.reads() || event.source != EventId::NONE));
         order.restart(execution.starts(), |event| frame.predecessors(event));
@@ -156,18 +145,15 @@ impl<'a, L: Lane> Saturated<'a, L> {
         let mut interleaving: Interleaving<'_, L> = Interleaving::new(execution);
         let mut forced = false;
         let ages = Ages::new(frame);
-        let mut begun = begun.iter().copied();
         loop {
             if interleaving.line().len().is_multiple_of(EVENTS_PER_TIME_CHECK) {
                 budget.check().map_err(Unsaturated::GaveUp)?;
             }
-            let mut advance = || {
-                interleaving.advance(
-                    |event, gone| frame.predecessors(event).find(|&predecessor| !gone.contains(predecessor)),
-                    &ages,
-                )
-            };
-            let event = match begun.next().or_else(&mut advance) {
+            let next = interleaving.advance(
+                |event, gone| frame.predecessors(event).find(|&predecessor| !gone.contains(predecessor)),
+                &ages,
+            );
+            let event = match next {
                 Some(event) => event,
                 None => match interleaving.force() {
                     Some(event) => {

@@ -4,6 +4,7 @@ use model::{Model, Verdict};
 use workload::{cases, memory as atomic};
 
 use super::*;
+use crate::knobs::StoreKnobs;
 use crate::{MemoryOptions, check};
 
 /// Without hints, the search must make decisions, learn lemmas and go back.

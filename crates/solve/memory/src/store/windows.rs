@@ -1,4 +1,4 @@
-//! Long executions of `pso`, piece by piece; and a violation of `sc` where a run is stuck.
+//! Long executions of `pso`, piece by piece.
 //!
 //! In the frame of `pso`, every thread has a chain for each location that it writes. A clock of all chains for each
 //! event takes too much memory if there are many locations. A window has few chains.
@@ -38,10 +38,11 @@ mod part;
 
 use history::Execution;
 use history::execution::LocationId;
-use model::{Derivation, GaveUp};
+use model::GaveUp;
 use order::Saturation;
 use order::saturation::NONE;
 
+use super::Answer;
 use super::frame::{Frame, Relaxation};
 use super::saturate::{Saturated, Unsaturated};
 use super::search::StoreOrder;
@@ -50,17 +51,6 @@ use crate::knobs::WindowKnobs;
 use crate::writes::Readers;
 use part::Part;
 use search::{Ending, Steps};
-
-/// The result of the search in windows.
-#[derive(Debug)]
-pub enum Answer {
-    /// A memory order of all events.
-    Found(Vec<u32>),
-    /// There is none, since saturation leads to this cycle.
-    Refuted(Derivation),
-    /// Nothing is known.
-    Nothing,
-}
 
 /// What is still to come of an execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,27 +115,6 @@ pub fn decide(
 ) -> Result<Answer, GaveUp> {
     let readers = Readers::new(execution);
     Windows::new(execution, &readers, relaxation, size, deadlocks, limits).decide()
-}
-
-/// A cycle of what is forced where a run of `sc` is stuck after these events: in a window of about that size, which
-/// begins half as many events before.
-pub fn refute(
-    execution: &Execution,
-    readers: &Readers,
-    line: &[u32],
-    size: usize,
-    limits: &Limits,
-) -> Result<Option<Derivation>, GaveUp> {
-    let mut taken = Taken::new(readers, execution);
-    let before = &line[..line.len().saturating_sub(size / 2)];
-    taken.rest = taken.rest.without(before, execution);
-    for &event in before {
-        taken.memory.go(execution, event);
-    }
-    let window = Window { ends: ends(execution, readers, &taken.rest, None, size), rest: taken.rest };
-    let mut part = Part::new(execution, readers);
-    part.find_echoes(&window, readers, &taken.memory);
-    part.explain(&window, Relaxation::Nothing, limits)
 }
 
 /// How large windows are.

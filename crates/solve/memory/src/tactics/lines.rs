@@ -3,8 +3,6 @@
 //! An order of all events in which each read returns the last write before it is an interleaving. So `sc` holds, and
 //! every model with it. The order is a witness of the model if it has witnesses of this kind.
 
-use std::cell::OnceCell;
-
 use history::OperationId;
 use model::{Decided, Evidence, EvidenceKind, Model, implies};
 use order::lanes::lanes;
@@ -12,9 +10,7 @@ use order::lanes::lanes;
 use super::table::Tactic;
 use super::{Asked, Attempt};
 use crate::store::frame::Frame;
-use crate::store::run::Ran;
-use crate::store::{self, windows};
-use crate::writes::Readers;
+use crate::store::{self, Answer, rest, windows};
 use crate::{ExecutionChecker, check_room_for, consistent, fits, tso, violation};
 
 impl ExecutionChecker<'_> {
@@ -39,26 +35,21 @@ impl ExecutionChecker<'_> {
     }
 
     /// Decides a model by a run in the frame of `sc`, which several models share. Most executions of a correct memory
-    /// have an interleaving.
-    ///
-    /// Where the run is stuck, a model that implies `wsc` may be refuted by the events around. That is cheap.
+    /// have an interleaving. Where there is none because of a cycle, a model that implies `wsc` is refuted.
     pub(super) fn by_run(&self, model: Model) -> Attempt {
-        let (execution, knobs, limits) = (self.execution, self.options.knobs.store, self.limits());
-        let frame = || Frame::sequential(execution);
-        let readers = OnceCell::new();
-        let ran = self.ran.get_or_init(|| store::run::run(&frame(), knobs, &readers, &limits.budget));
-        let line = match ran {
-            Ran::Complete(line) => return Ok(self.by_line(Tactic::Run, model, line)),
-            Ran::Stuck(line) => line,
+        let ran = if let Some(ran) = self.ran.get() {
+            ran
+        } else {
+            let ran = rest::decide(&Frame::sequential(self.execution), &self.limits())?;
+            self.ran.get_or_init(|| ran)
         };
-        let size = execution.len() / knobs.around_stuck;
-        if line.is_empty() || size < knobs.least_around_stuck || !implies(model, Model::Wsc) {
-            return Ok(None);
-        }
-        check_room_for(&limits.budget, lanes(execution.thread_count()), size)?;
-        let readers = readers.get_or_init(|| Readers::new(execution));
-        let cycle = windows::refute(execution, readers, line, size, &limits)?;
-        Ok(cycle.map(|cycle| violation(Tactic::Run.name(), Evidence::Cycle(cycle))))
+        Ok(match ran {
+            Answer::Found(line) => self.by_line(Tactic::Run, model, line),
+            Answer::Refuted(cycle) if implies(model, Model::Wsc) => {
+                Some(violation(Tactic::Run.name(), Evidence::Cycle(cycle.clone())))
+            }
+            Answer::Refuted(_) | Answer::Nothing => None,
+        })
     }
 
     /// Looks for a memory order, or a cycle of the saturated order, in windows.
@@ -72,12 +63,12 @@ impl ExecutionChecker<'_> {
         }
         let deadlocks = if is_weak { (size / knobs.events_per_deadlock) as u64 } else { u64::MAX };
         Ok(match windows::decide(execution, relaxation, size, deadlocks, &limits)? {
-            windows::Answer::Found(line) => {
+            Answer::Found(line) => {
                 let witness = || Evidence::MemoryOrder(store::operations(execution, &line));
                 Some(consistent(Tactic::Windows.name(), self.options.witness.then(witness)))
             }
-            windows::Answer::Refuted(cycle) => Some(violation(Tactic::Windows.name(), Evidence::Cycle(cycle))),
-            windows::Answer::Nothing => None,
+            Answer::Refuted(cycle) => Some(violation(Tactic::Windows.name(), Evidence::Cycle(cycle))),
+            Answer::Nothing => None,
         })
     }
 }

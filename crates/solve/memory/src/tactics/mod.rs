@@ -26,7 +26,6 @@ use crate::c11::sequential::PscSearch;
 use crate::causal::{self, Halt};
 use crate::store::StoreOrders;
 use crate::store::frame::{Frame, Relaxation};
-use crate::store::run::Ran;
 use crate::{ExecutionChecker, Limits, MAX_EVENTS, c11, coherence, consistent, tso, unknown, violation};
 use table::Tactic;
 
@@ -190,11 +189,7 @@ impl<'a> ExecutionChecker<'a> {
                 Err(cycle) => return Ok(Some(violation(Tactic::Coherence.name(), Evidence::Cycle(cycle)))),
             };
             let is_weak = model.row().polynomial;
-            let orders = StoreOrders::new(frame, is_weak, self.options.witness, &limits);
-            work.orders.insert(match self.ran.get() {
-                Some(Ran::Stuck(line)) if is_sequential => orders.beginning_with(line.clone()),
-                _ => orders,
-            })
+            work.orders.insert(StoreOrders::new(frame, is_weak, self.options.witness, &limits))
         };
         orders.attempt(tactic, work.steps)
     }

@@ -112,12 +112,11 @@ pub(crate) fn frame(model: Model, execution: &Execution) -> Result<Frame<'static
 pub(crate) fn by_wtso(model: Model, execution: &Execution, witness: bool, limits: &Limits) -> Attempt {
     let Ok(frame) = frame(Model::Wtso, execution) else { return Ok(None) };
     let is_weak = model.row().polynomial;
-    let decision =
-        match StoreOrders::new(&frame, true, witness || !is_weak, limits).beginning_with(Vec::new()).saturation() {
-            Err(why) if why.ends_all() => return Err(why),
-            Err(_) | Ok(None) => return Ok(None),
-            Ok(Some(decision)) => decision,
-        };
+    let decision = match StoreOrders::new(&frame, true, witness || !is_weak, limits).saturation() {
+        Err(why) if why.ends_all() => return Err(why),
+        Err(_) | Ok(None) => return Ok(None),
+        Ok(Some(decision)) => decision,
+    };
     let serves = decision.verdict == Verdict::Consistent
         && (is_weak || matches!(decision.evidence, Some(Evidence::MemoryOrder(_))));
     Ok(serves.then(|| consistent(Model::Wtso.name(), decision.evidence.filter(|_| witness))))

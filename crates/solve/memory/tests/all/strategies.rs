@@ -32,7 +32,7 @@ fn assert_proved(history: &History, model: Model, decision: &Decided, what: &str
     }
 }
 
-/// A run that is stuck after no, few or many guesses leads saturation to the right verdict, and to a proof of it.
+/// A run that is stuck after no, few or many guesses leads to the right verdict, and to a proof of it.
 #[test]
 fn runs_of_any_patience_lead_to_the_same_verdict() {
     let models = [
@@ -54,8 +54,10 @@ fn runs_of_any_patience_lead_to_the_same_verdict() {
                 let mut options = MemoryOptions { witness: true, ..MemoryOptions::default() };
                 options.knobs.store.guesses = guesses;
                 options.knobs.store.events_per_guess = 1;
-                options.knobs.store.around_stuck = 1 + case % 3;
-                options.knobs.store.least_around_stuck = 1;
+                options.knobs.store.least_beginning = 0;
+                options.knobs.store.beginning_part = usize::MAX;
+                options.knobs.store.given_back = 1 + case % 3;
+                options.knobs.store.events_per_step = 1;
                 let decision = check(model, &execution, &options);
                 let is_consistent = decision.verdict == Verdict::Consistent;
                 assert_eq!(is_consistent, allowed, "case {case}, {model}, {guesses} guesses");
