@@ -12,6 +12,7 @@
 //! [`papers::all`] lists the experiments. [`trial`] is apart from them: it measures the heuristics of the memory
 //! engines.
 
+pub mod allocated;
 mod data;
 mod experiment;
 mod machine_text;

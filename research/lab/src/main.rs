@@ -7,13 +7,14 @@ use std::time::Duration;
 use baseline::Strategy;
 use clap::{Parser, Subcommand};
 use history::Execution;
+use lab::allocated::Counted;
 use lab::trial::{Grid, Point, Setting};
 use lab::{Options, Scale};
 use memory::Knobs;
 use model::{Model, Verdict};
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: Counted<mimalloc::MiMalloc> = Counted(mimalloc::MiMalloc);
 
 /// Rerun the experiments of the papers that Seriatim follows
 #[derive(Parser)]
@@ -92,6 +93,10 @@ struct Trial {
     /// Runs of objects, too
     #[arg(long)]
     objects: bool,
+
+    /// What is beside the grid, too: many short threads, and many components
+    #[arg(long)]
+    beside: bool,
 
     /// The machines; `none` measures no memories
     #[arg(long, value_delimiter = ',', default_value = "sc,tso,pso")]
@@ -199,7 +204,7 @@ fn check(flags: &Check) -> Result<bool, String> {
 
 /// Runs a trial: the table is printed, and put on a page if there is one.
 fn try_heuristics(flags: Trial) -> Result<(), String> {
-    let Trial { objects, machines, threads, locations, operations, perturbed, heuristics, knobs, .. } = flags;
+    let Trial { objects, beside, machines, threads, locations, operations, perturbed, heuristics, knobs, .. } = flags;
     let Trial { rounds, limit, seed, out, page, note, .. } = flags;
     let is_unknown = |name: &&String| *name != "none" && !lab::trial::names().any(|known| known == name.as_str());
     if let Some(name) = heuristics.iter().find(is_unknown) {
@@ -207,8 +212,20 @@ fn try_heuristics(flags: Trial) -> Result<(), String> {
     }
     let about = format!("{}, {note}, at most {} s", lab::machine(), limit.as_secs_f64());
     let machines = machines.iter().filter(|name| *name != "none").map(|name| model(name)).collect::<Result<_, _>>()?;
-    let grid =
-        Grid { objects, machines, threads, locations, operations, perturbed, heuristics, knobs, rounds, limit, seed };
+    let grid = Grid {
+        objects,
+        beside,
+        machines,
+        threads,
+        locations,
+        operations,
+        perturbed,
+        heuristics,
+        knobs,
+        rounds,
+        limit,
+        seed,
+    };
     let command = std::env::current_exe().map_err(|error| error.to_string())?;
     let table = lab::trial::run(&grid, &command, &out, &about, &mut |point| eprintln!("{point}"))?;
     print!("{table}");

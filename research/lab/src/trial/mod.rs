@@ -3,8 +3,8 @@
 //! A [`Point`] is a generated history and what is asked of it: a model of a memory, on a grid of so many threads,
 //! locations and operations, valid or with one perturbed read; or whether the run of an object is linearizable. At each
 //! point *contenders* decide: the default, the default without one heuristic (its knobs switch it off), and for a
-//! memory plain saturation and search, without a run. Contenders take turns, each
-//! time in a process of its own. The least time of the processor and the least peak of memory count, both without the
+//! memory plain saturation and search, without a run. Contenders take turns, each time in a process of its own. The
+//! least time of the processor and the peak of the memory that is [allocated](crate::allocated) count, both without the
 //! making of the history. Where the default seems to lose, more rounds tell whether that was noise.
 //!
 //! A heuristic stays if it wins [`WINS`] times at some point, in time or memory, and loses nowhere more than [`LOSES`]
@@ -50,6 +50,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 pub struct Grid {
     /// Whether runs of objects are measured.
     pub objects: bool,
+    /// Whether what is beside the grid is measured: many short threads, and many components.
+    pub beside: bool,
     /// The machines.
     pub machines: Vec<Model>,
     /// How many threads.
@@ -282,6 +284,9 @@ fn points(grid: &Grid) -> Vec<Point> {
         asked.extend(here);
     }
     let mut points = if grid.objects { points::objects(*seed) } else { Vec::new() };
+    if grid.beside {
+        points.extend(points::beside(*seed));
+    }
     for (at, &(machine, model)) in asked.iter().enumerate() {
         if asked[..at].contains(&(machine, model)) {
             continue;
@@ -296,6 +301,7 @@ fn points(grid: &Grid) -> Vec<Point> {
                     operations,
                     perturbed,
                     seed: *seed,
+                    copies: 1,
                 }));
             }
         }
@@ -408,7 +414,7 @@ mod tests {
         let text = table(&[
             comparison(PLAIN, 300.0, 100.0),
             comparison("run", 160.0, 95.0),
-            comparison("reuse of a run", 120.0, 100.0),
+            comparison("rest of a run", 120.0, 100.0),
             comparison("ages by lags", 900.0, 80.0),
         ]);
         let rules: Vec<&str> = rules(&text).collect();
@@ -431,6 +437,7 @@ mod tests {
         let path = folder.path().join("trial.csv");
         let grid = Grid {
             objects: false,
+            beside: false,
             machines: vec![Model::Sc, Model::Tso, Model::Pso],
             threads: vec![2],
             locations: vec![2, 3],

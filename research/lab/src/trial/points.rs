@@ -1,7 +1,6 @@
 //! The points of a trial: what is generated, and what is asked of it.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::time::Duration;
 
 use history::{Execution, ExecutionBuilder, Object};
@@ -10,6 +9,7 @@ use model::{Decided, Model, View};
 use workload::memory::{MemoryConfig, MemoryMachine, generate};
 use workload::object::{Fault, ObjectConfig, history};
 
+use crate::allocated;
 use crate::timing::Stopwatch;
 
 /// The machines, each named after its model.
@@ -37,6 +37,17 @@ pub struct MemoryPoint {
     pub(super) operations: u32,
     pub(super) perturbed: u32,
     pub(super) seed: u64,
+    /// How many such runs stand side by side, each with threads and locations of its own.
+    pub(super) copies: u32,
+}
+
+/// What is measured beside the grid: many short threads, and many components.
+pub(super) fn beside(seed: u64) -> [Point; 2] {
+    let of = |threads, locations, operations, copies| {
+        let (machine, model, perturbed) = (Model::Sc, Model::Sc, 0);
+        Point::Memory(MemoryPoint { machine, model, threads, locations, operations, perturbed, seed, copies })
+    };
+    [of(1000, 64, 20_000, 1), of(4, 64, 10_000, 64)]
 }
 
 /// The runs of objects that are measured.
@@ -76,8 +87,9 @@ impl Point {
     /// The point as one word.
     pub(super) fn text(self) -> String {
         match self {
-            Self::Memory(MemoryPoint { machine, model, threads, locations, operations, perturbed, seed }) => {
-                format!("{machine}/{model}/{threads}/{locations}/{operations}/{perturbed}/{seed}")
+            Self::Memory(MemoryPoint { machine, model, threads, locations, operations, perturbed, seed, copies }) => {
+                let copies = if copies == 1 { String::new() } else { format!("/{copies}") };
+                format!("{machine}/{model}/{threads}/{locations}/{operations}/{perturbed}/{seed}{copies}")
             }
             Self::Object(ObjectConfig { object, threads, operations, values, pending, peeks, fault, seed, .. }) => {
                 let lost = u32::from(fault.is_some());
@@ -93,9 +105,18 @@ impl Point {
             |from: usize| -> Option<Vec<u32>> { fields.get(from..)?.iter().map(|it| it.parse().ok()).collect() };
         if let Some(machine) = Model::from_name(fields[0]).filter(|machine| MACHINES.contains(machine)) {
             let model = Model::from_name(fields.get(1)?).filter(|model| model.row().view == View::Execution)?;
-            let &[threads, locations, operations, perturbed, seed] = numbers(2)?.as_slice() else { return None };
+            let numbers = numbers(2)?;
+            let &[threads, locations, operations, perturbed, seed, ref copies @ ..] = numbers.as_slice() else {
+                return None;
+            };
+            let copies = match *copies {
+                [] => 1,
+                [copies] if copies > 1 => copies,
+                _ => return None,
+            };
             let seed = u64::from(seed);
-            return Some(Self::Memory(MemoryPoint { machine, model, threads, locations, operations, perturbed, seed }));
+            let point = MemoryPoint { machine, model, threads, locations, operations, perturbed, seed, copies };
+            return Some(Self::Memory(point));
         }
         let object = Object::from_name(fields[0])?;
         let &[threads, operations, values, pending, peeks, lost, seed] = numbers(1)?.as_slice() else { return None };
@@ -118,10 +139,11 @@ impl Point {
     /// The point for a reader.
     pub(super) fn shown(self) -> String {
         match self {
-            Self::Memory(MemoryPoint { machine, model, threads, locations, operations, perturbed, .. }) => {
+            Self::Memory(MemoryPoint { machine, model, threads, locations, operations, perturbed, copies, .. }) => {
+                let copies = if copies == 1 { String::new() } else { format!(", {copies} times side by side") };
                 let of = if machine == model { String::new() } else { format!(" of {machine}") };
                 let perturbed = if perturbed == 0 { "" } else { ", a read perturbed" };
-                format!("{model}{of} {threads} x {locations} x {operations}{perturbed}")
+                format!("{model}{of} {threads} x {locations} x {operations}{perturbed}{copies}")
             }
             Self::Object(ObjectConfig { object, threads, operations, values, pending, peeks, fault, .. }) => {
                 let mut shown = format!("{} {threads} x {operations} x {values} values", object.name());
@@ -151,18 +173,21 @@ impl MemoryPoint {
         let mut steps: Vec<_> = generate(&config).collect();
         steps.sort_by_key(|step| step.thread);
         let mut builder = ExecutionBuilder::new();
-        let mut writes = vec![None; steps.len() + 1];
-        let mut events = Vec::new();
-        for step in &steps {
-            let event = builder.push_ordered(step.thread, step.kind, step.location, step.order);
-            if step.kind.writes() {
-                writes[step.written as usize] = Some(event);
+        for copy in 0..self.copies {
+            let (thread, location) = (copy * threads, copy * locations);
+            let mut writes = vec![None; steps.len() + 1];
+            let mut events = Vec::new();
+            for step in &steps {
+                let event = builder.push_ordered(thread + step.thread, step.kind, location + step.location, step.order);
+                if step.kind.writes() {
+                    writes[step.written as usize] = Some(event);
+                }
+                events.push(event);
             }
-            events.push(event);
-        }
-        for (step, event) in steps.iter().zip(events) {
-            if let Some(value) = step.value_read() {
-                builder.read_from(event, writes[value as usize]);
+            for (step, event) in steps.iter().zip(events) {
+                if let Some(value) = step.value_read() {
+                    builder.read_from(event, writes[value as usize]);
+                }
             }
         }
         builder.build()
@@ -227,22 +252,13 @@ pub fn each(knobs: &[String], mut set: impl FnMut(&str, &str) -> Result<(), Stri
 
 /// What a decision costs, and what it is.
 fn measured(decide: impl FnOnce() -> Decided) -> Result<String, String> {
-    let before = memory_in_use("VmRSS:")?;
-    // From now on, the largest memory is counted anew.
-    fs::write("/proc/self/clear_refs", "5").map_err(|error| error.to_string())?;
+    let before = allocated::now();
+    allocated::forget();
     let begin = Stopwatch::start();
     let decision = decide();
     let milliseconds = begin.elapsed().as_secs_f64() * 1e3;
-    let megabytes = memory_in_use("VmHWM:")? - before;
+    let megabytes = (allocated::most() - before) as f64 / f64::from(1 << 20);
     Ok(format!("{milliseconds} {megabytes} {} {}", decision.verdict.name(), decision.strategy))
-}
-
-/// A figure of this process's memory, in MB.
-fn memory_in_use(key: &str) -> Result<f64, String> {
-    let text = fs::read_to_string("/proc/self/status").map_err(|error| error.to_string())?;
-    let line = text.lines().find_map(|line| line.strip_prefix(key));
-    let number = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
-    number.map(|kilobytes| kilobytes / 1024.0).ok_or_else(|| format!("/proc/self/status has no {key}"))
 }
 
 #[cfg(test)]
@@ -252,12 +268,31 @@ mod tests {
     #[test]
     fn points_are_read_as_they_are_written() {
         let (machine, model) = (Model::Sc, Model::Pso);
-        let memory = MemoryPoint { machine, model, threads: 3, locations: 2, operations: 50, perturbed: 1, seed: 7 };
-        assert_eq!(memory.execution().len(), 50);
-        for point in objects(1).into_iter().chain([Point::Memory(memory)]) {
+        let of = |copies| MemoryPoint {
+            machine,
+            model,
+            threads: 3,
+            locations: 2,
+            operations: 50,
+            perturbed: 1,
+            seed: 7,
+            copies,
+        };
+        assert_eq!([1, 4].map(|copies| of(copies).execution().len()), [50, 200]);
+        assert_eq!([1, 4].map(|copies| of(copies).execution().thread_count()), [3, 12]);
+        let others = beside(1).into_iter().chain([1, 4].map(|copies| Point::Memory(of(copies))));
+        for point in objects(1).into_iter().chain(others) {
             assert_eq!(Point::parse(&point.text()), Some(point));
         }
-        for wrong in ["sc/pso/3/2/50/1", "cc/cc/3/2/50/1/7", "sc/serializable/3/2/50/1/7", "stack/0/1/1/0/0/0/1", ""] {
+        for wrong in [
+            "sc/pso/3/2/50/1",
+            "sc/pso/3/2/50/1/7/1",
+            "sc/pso/3/2/50/1/7/2/2",
+            "cc/cc/3/2/50/1/7",
+            "sc/serializable/3/2/50/1/7",
+            "stack/0/1/1/0/0/0/1",
+            "",
+        ] {
             assert_eq!(Point::parse(wrong), None, "{wrong}");
         }
     }
