@@ -221,11 +221,11 @@ pub fn sample(point: Point, setting: &Setting, limit: Duration) -> Result<String
                 knobs,
                 ..memory::MemoryOptions::default()
             };
-            measured(|| {
+            Ok(measured(|| {
                 let mut checker = ExecutionChecker::new(&execution, &options);
                 checker.set_strategy(strategy);
                 checker.check(point.model)
-            })
+            }))
         }
         Point::Object(config) => {
             let mut knobs = object::Knobs::DEFAULT;
@@ -237,7 +237,7 @@ pub fn sample(point: Point, setting: &Setting, limit: Duration) -> Result<String
                 knobs,
                 ..object::ObjectOptions::default()
             };
-            measured(|| object::check(&view, &options))
+            Ok(measured(|| object::check(&view, &options)))
         }
     }
 }
@@ -251,14 +251,14 @@ pub fn each(knobs: &[String], mut set: impl FnMut(&str, &str) -> Result<(), Stri
 }
 
 /// What a decision costs, and what it is.
-fn measured(decide: impl FnOnce() -> Decided) -> Result<String, String> {
+fn measured(decide: impl FnOnce() -> Decided) -> String {
     let before = allocated::now();
     allocated::forget();
     let begin = Stopwatch::start();
     let decision = decide();
     let milliseconds = begin.elapsed().as_secs_f64() * 1e3;
     let megabytes = (allocated::most() - before) as f64 / f64::from(1 << 20);
-    Ok(format!("{milliseconds} {megabytes} {} {}", decision.verdict.name(), decision.strategy))
+    format!("{milliseconds} {megabytes} {} {}", decision.verdict.name(), decision.strategy)
 }
 
 #[cfg(test)]
