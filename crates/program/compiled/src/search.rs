@@ -42,7 +42,7 @@ struct Outcome {
 /// After so many executions it is estimated how many there are, from so many walks.
 const ESTIMATE_AFTER: u64 = 4096;
 const WALKS: u64 = 512;
-/// If the time is up before, from so many.
+/// If the time is up, from so many.
 const LATE_WALKS: u64 = 64;
 
 /// A program that is searched.
@@ -259,7 +259,8 @@ impl<'a> Search<'a> {
             if outcome.is_complete || outcome.found.is_some() {
                 outcome.estimate = None;
             } else if self.machine.refusal.is_none() && outcome.estimate.is_none() {
-                outcome.estimate = Some(self.machine.estimate(model, LATE_WALKS));
+                let walks = if self.machine.is_late() { LATE_WALKS } else { WALKS };
+                outcome.estimate = Some(self.machine.estimate(model, walks));
             }
             return outcome;
         }

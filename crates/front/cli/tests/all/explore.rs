@@ -145,9 +145,12 @@ fn jobs() {
     let test = format!("C adds\n{{}}\n{}forall (x=7)\n", (0..7).map(thread).collect::<String>());
     let files = Files::new();
     let path = files.write("adds.litmus", test);
-    let alone = seriatim(["explore", "--jobs", "1", &path]);
-    assert!(alone.status == 0 && alone.out.contains("Executions adds c20 5040 "), "{alone:?}");
-    assert_eq!(seriatim(["explore", "--jobs", "3", &path]).out, alone.out);
+    for (symmetry, executions) in [("never", 5040), ("auto", 1)] {
+        let alone = seriatim(["explore", "--symmetry", symmetry, "--jobs", "1", &path]);
+        let counted = format!("Executions adds c20 {executions} ");
+        assert!(alone.status == 0 && alone.out.contains(&counted), "{alone:?}");
+        assert_eq!(seriatim(["explore", "--symmetry", symmetry, "--jobs", "3", &path]).out, alone.out);
+    }
 }
 
 /// Every outcome has a history that the model allows, with the final values of the outcome, and a drawing.

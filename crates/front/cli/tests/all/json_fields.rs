@@ -144,6 +144,12 @@ fn programs() {
     let mut lines = json(&seriatim(["explore", "--json", "--witness", witnesses, test]).out);
     lines.extend(json(&seriatim(["explore", "--json", "--mode", "random", "--runs", "20", test]).out));
     lines.extend(json(&seriatim(["explore", "--json", endless]).out));
+    // Twelve threads that are alike. Where their names count, there are too many executions for any time.
+    let thread = |at: usize| format!("P{at} (atomic_int* x) {{ int r = atomic_fetch_add(x, 1); }}\n");
+    let adds = (0..12).map(thread).collect::<String>();
+    let adds = &files.write("adds.litmus", format!("C adds\n{{}}\n{adds}forall (x=12)\n"));
+    lines.extend(json(&seriatim(["explore", "--json", adds]).out));
+    lines.extend(json(&seriatim(["explore", "--json", "--symmetry", "never", "--timeout", "0.2", adds]).out));
     for line in &mut lines {
         line.as_object_mut().unwrap().remove("spurious");
     }
