@@ -5,8 +5,8 @@
 //! that a later operation of the same core came before it.
 //!
 //! It misses violations: a load overwrites the read vector of its location, and what is performed late reaches nobody
-//! who depends on what was performed before it. `docs/models/stores.md` has the corrections; `monitor::ScObserved` is the
-//! corrected one.
+//! who depends on what was performed before it. `docs/models/stores.md` has the corrections; `monitor::ScObserved` is
+//! the corrected one.
 
 use std::collections::VecDeque;
 

@@ -53,8 +53,8 @@ pub const PATIENCE: u32 = 4;
 pub enum Limit {
     /// After this time of the processor, or after [four times](PATIENCE) as long by the clock.
     Time(Duration),
-    /// After so many steps: when it has asked its [budget](Budget::asks) so often. So what is decided does not depend on
-    /// the machine, nor on what else it does. What a step is differs from algorithm to algorithm.
+    /// After so many steps: when it has asked its [budget](Budget::asks) so often. So what is decided does not depend
+    /// on the machine, nor on what else it does. What a step is differs from algorithm to algorithm.
     Steps(u64),
 }
 
@@ -90,8 +90,8 @@ impl<'a> Contender<'a> {
 }
 
 /// Lets all algorithms take turns on one history. The rows have the measures `undecided` and `violation` (0 or 1) of
-/// each, and `seconds` of each that decided: what was given up has no time, so there is none in any figure. If two of them decide differently, that is an error. The second result is what they decided, if
-/// anything.
+/// each, and `seconds` of each that decided: what was given up has no time, so there is none in any figure. If two of
+/// them decide differently, that is an error. The second result is what they decided, if anything.
 pub fn take_turns(
     task: &Task<'_>,
     limit: impl Into<Limit>,

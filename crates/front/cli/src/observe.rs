@@ -168,7 +168,8 @@ fn tell(totals: &Totals, is_json: bool, text: &mut String) {
          block at a place\n\
          without what nobody needs: {:.1} bytes a message that carries them; a core keeps {most_kept} bytes of vectors \
          and {most_notices} notices at most; {most_unsettled} operations of all cores wait for a second check at most\n\
-         out of program order: {late} messages between observers, {:.0} bytes each; {dropped} dropped for want of room\n",
+         out of program order: {late} messages between observers, {:.0} bytes each; {dropped} dropped for want of \
+         room\n",
         per(carried, carriers),
         per(carried, messages),
         per(needed, carriers),

@@ -60,8 +60,8 @@ pub enum GaveUp {
 }
 
 impl GaveUp {
-    /// Whether nobody else may go on either: the time or the budget's answers are over for all, or all was cancelled. If
-    /// it was memory or the steps of a turn, another way to decide may need less.
+    /// Whether nobody else may go on either: the time or the budget's answers are over for all, or all was cancelled.
+    /// If it was memory or the steps of a turn, another way to decide may need less.
     pub const fn ends_all(self) -> bool {
         matches!(self, Self::Time | Self::Cancelled | Self::Asks)
     }

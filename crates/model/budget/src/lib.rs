@@ -83,8 +83,8 @@ impl Budget {
         Self { cancel: Some(cancel.clone()), ..self }
     }
 
-    /// The same, but it answers only so many times that the work may go on. Who works on one thread asks at fixed places
-    /// of the work. So the same work is given up at the same place in every run, whatever else the machine does.
+    /// The same, but it answers only so many times that the work may go on. Who works on one thread asks at fixed
+    /// places of the work. So the same work is given up at the same place in every run, whatever else the machine does.
     ///
     /// ```
     /// let budget = budget::Budget::default().asks(2);

@@ -20,15 +20,15 @@
 //!
 //! **Lag.** A notice takes its time. Until it has arrived, an operation may be checked against vectors that it would
 //! have extended, so a violation may be missed. So an observer keeps the vectors that it has checked an operation
-//! against for as long as notices travel. Notices that arrive extend them, too, and then the operation is checked again.
-//! By then all has come that was performed before the operation, so this second check is exact. That is what an exact
-//! distributed detection needs: notices whose time has a bound, and room for the operations of that time.
+//! against for as long as notices travel. Notices that arrive extend them, too, and then the operation is checked
+//! again. By then all has come that was performed before the operation, so this second check is exact. That is what an
+//! exact distributed detection needs: notices whose time has a bound, and room for the operations of that time.
 //!
 //! **What nobody needs.** Each observer knows, for each core, an index up to which the core has performed all its
 //! operations (its *frontier*); it rides on every message. An entry of a vector that is not beyond the frontier can
-//! make no check fail and no notice apply, for both concern operations that are not performed yet. So it is dropped, and
-//! so is a notice that has no other entries. A frontier covers an operation only after its second check and, if it was
-//! late, when its notice has arrived. Notices at a place extend each other, so that no order of arrival matters.
+//! make no check fail and no notice apply, for both concern operations that are not performed yet. So it is dropped,
+//! and so is a notice that has no other entries. A frontier covers an operation only after its second check and, if it
+//! was late, when its notice has arrived. Notices at a place extend each other, so that no order of arrival matters.
 //!
 //! **Values.** The value of the last store travels with the write vector. A load that returns another value is a
 //! [mistake of the memory](WrongValue). It is counted, and it is no violation: `sc-observed` is about the order alone,
@@ -329,8 +329,8 @@ impl Observers {
         self.notices[place].retain(|notice| notice.is_needed(&self.frontiers[place]));
     }
 
-    /// The frontier of a core, as its observer knows it. It does not cover what others have not heard of, nor what is to
-    /// be checked again.
+    /// The frontier of a core, as its observer knows it. It does not cover what others have not heard of, nor what is
+    /// to be checked again.
     fn advance(&mut self, core: usize) {
         let Some(run) = self.runs.get(core).and_then(|runs| runs.first()) else { return };
         if run.first == 0 {

@@ -8,9 +8,9 @@
 //! So a full link delays messages and never makes a controller wait.
 //!
 //! With finite *buffers* it does. A link then has room for so many messages of each virtual network
-//! ([`TableEvent::network`]). A message takes its room when it is sent, and gives it back when its receiver has taken it: one
-//! that has to wait at its receiver keeps it. A controller takes nothing, neither a message nor an access of its core,
-//! that would make it send what has no room.
+//! ([`TableEvent::network`]). A message takes its room when it is sent, and gives it back when its receiver has taken
+//! it: one that has to wait at its receiver keeps it. A controller takes nothing, neither a message nor an access of
+//! its core, that would make it send what has no room.
 
 use std::collections::VecDeque;
 

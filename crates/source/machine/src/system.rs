@@ -31,7 +31,8 @@ pub enum Notice {
         value: u32,
     },
     /// A core no longer holds these locations, or another core that shares its cache has stored there: their values may
-    /// change from here on. A core that reads ahead must read them again. Only cores that are out of order listen to it.
+    /// change from here on. A core that reads ahead must read them again. Only cores that are out of order listen to
+    /// it.
     Lost {
         /// The core.
         core: u32,

@@ -158,8 +158,8 @@ fn pages() -> BTreeMap<String, String> {
     pages.insert("commands.md".to_owned(), table);
     let mut models = format!(
         "# All models\n\n{MADE}\nWhat `seriatim models --long` prints, as a table. [models.md](../models.md) leads to \
-         the definitions.\n\n| model | other names | asks that | polynomial | `monitor` |\n| --- | --- | --- | --- | --- \
-         |\n"
+         the definitions.\n\n| model | other names | asks that | polynomial | `monitor` |\n\
+         | --- | --- | --- | --- | --- |\n"
     );
     let said = |is: bool| if is { "yes" } else { "" };
     for model in Model::every() {
@@ -175,8 +175,8 @@ fn pages() -> BTreeMap<String, String> {
     }
     pages.insert("models.md".to_owned(), models);
     let about = wrapped(
-        "The names that `--format` takes. [formats.md](../formats.md) says what each holds. A file without one of these \
-         extensions is told by its content; `.gz` and `.zst` are left out.",
+        "The names that `--format` takes. [formats.md](../formats.md) says what each holds. A file without one of \
+         these extensions is told by its content; `.gz` and `.zst` are left out.",
     );
     let head = "| `--format` | extensions | `convert --to` |\n| --- | --- | --- |\n";
     let mut formats = format!("# All formats\n\n{MADE}\n{about}\n\n{head}");

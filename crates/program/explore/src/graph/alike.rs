@@ -2,19 +2,19 @@
 //! often one.
 //!
 //! Threads of one [kind](crate::Program::kind) take the same steps when they have read the same. Two of them are
-//! *twins* before their n-th events if all their events before had the same sources and the same choices. The *order* is
-//! the closure of the causes (po, rf, spawn and join) and of the pairs (n-th event of t, n-th event of u), for twins t < u
-//! before their n-th events. An execution is *kept* if
+//! *twins* before their n-th events if all their events before had the same sources and the same choices. The *order*
+//! is the closure of the causes (po, rf, spawn and join) and of the pairs (n-th event of t, n-th event of u), for twins
+//! t < u before their n-th events. An execution is *kept* if
 //!
 //! 1. the order has no cycle;
 //! 2. where twins t < u read, the source of u is not before that of t: in the same chain, or by happens-before, or as
 //!    the initial write; an await of u waits if that of t does; and what u chooses is no more than what t chooses.
 //!
-//! *Every execution has names under which it is kept.* Twins that part at their n-th events part by their sources.
-//! What 2. calls before is before among the causes, too, and so is a reader's source that another twin's event leads to. So
-//! the sources have an order that agrees with the causes, and the threads are named by it: at each parting, those with
-//! the lower source get the lower names. While they are twins they have the same causes but for each other's events,
-//! so an event of one is no cause of an event of the other at the same place or before.
+//! *Every execution has names under which it is kept.* Twins that part at their n-th events part by their sources. What
+//! the second calls before is before among the causes, too, and so is a reader's source that another twin's event leads
+//! to. So the sources have an order that agrees with the causes, and the threads are named by it: at each parting,
+//! those with the lower source get the lower names. While they are twins they have the same causes but for each other's
+//! events, so an event of one is no cause of an event of the other at the same place or before.
 //!
 //! *The exploration may take what is kept for what is consistent.* It needs three things of consistency (see
 //! [`exploration`](crate::exploration)), with the order in place of the causes. The order has no cycle. What is left of

@@ -1,8 +1,8 @@
 //! What of a line matters in a state: what some action may read before another one sets it.
 //!
 //! An exploration tells states apart by this alone. Two states of the system that differ in what no action will read
-//! have the same future. The sets are the least fixed point over the rows of a table: what an action reads is added, and
-//! what it sets is taken away, from the last action of a row to the first.
+//! have the same future. The sets are the least fixed point over the rows of a table: what an action reads is added,
+//! and what it sets is taken away, from the last action of a row to the first.
 
 use super::Protocol;
 use super::table::{State, Table, TableAction, TableEvent};

@@ -7,10 +7,10 @@
 //! forgotten their copies. Until then the store waits (MA). Copies that are only read are dropped without a word, so a
 //! cache may be asked to forget what it no longer has.
 //!
-//! A block that the second level does not have comes from the memory. Before the second level evicts a block, it recalls
-//! all copies: it asks the readers to forget them (Inv), or the owner to send its data (FwdGetM), as if it wanted to
-//! write itself. Then it gives the block to the memory, with the data if the block was changed, and waits for the
-//! acknowledgement: a request that comes meanwhile must not overtake the write-back on its way to the memory.
+//! A block that the second level does not have comes from the memory. Before the second level evicts a block, it
+//! recalls all copies: it asks the readers to forget them (Inv), or the owner to send its data (FwdGetM), as if it
+//! wanted to write itself. Then it gives the block to the memory, with the data if the block was changed, and waits for
+//! the acknowledgement: a request that comes meanwhile must not overtake the write-back on its way to the memory.
 
 use super::table::State::{B, E, EI, I, II, IM, IS, M, MA, MI, MS, S, SD, SI, SM, SU, U};
 use super::table::TableAction::{

@@ -1,8 +1,9 @@
 //! What a protocol is made of: states, events, actions, and the table that joins them.
 //!
 //! A protocol has two kinds of controllers: the cache of a core, and the directory, which also holds the memory. Where
-//! the directory is a second level of caches instead, the memory is a third kind. Each has a state for each block. A row of its table says: in this state, on this event, do these actions and go to that
-//! state. The actions are done in their order. The engine ([`super::engine`]) knows actions, and no protocol.
+//! the directory is a second level of caches instead, the memory is a third kind. Each has a state for each block. A
+//! row of its table says: in this state, on this event, do these actions and go to that state. The actions are done in
+//! their order. The engine ([`super::engine`]) knows actions, and no protocol.
 
 use std::fmt;
 

@@ -307,7 +307,8 @@ impl Experiment for Explored {
         head.extend([CUBIC, OWN, "seriatim"].map(|name| format!("executions, {name}")));
         head.push("ratio".to_owned());
         let mut table = Table {
-            title: "Milliseconds a check, and a visit of the explorer without any check; complete executions in the time limit."
+            title: "Milliseconds a check, and a visit of the explorer without any check; complete executions in the \
+                    time limit."
                 .to_owned(),
             head,
             lines: Vec::new(),
