@@ -36,8 +36,8 @@ const LIMIT: Duration = Duration::from_secs(10);
 const REMARKS: &str = "\
     Why: Table 1 assumes that operations are performed in program order, and overwrites the vector of a location's \
     readers \
-    ([models/stores.md](../../docs/models/stores.md#sc-observed-sequential-consistency-of-an-observed-order)). It reports \
-    nothing false.
+    ([models/stores.md](../../docs/models/stores.md#sc-observed-sequential-consistency-of-an-observed-order)). It \
+    reports nothing false.
 
     Where operations are performed out of order, the exact monitor is slower than Table 1: what a late operation \
     depends on must reach all that depends on a later one, and Table 1 leaves out this work. The more operations are \
